@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words and sentences about the decision; the decision itself is in choose.c. */
+#include <granule/choose.h>
+
+static const char *const rule_names[N_RULES] = {
+	[RULE_ONESHOT] = "oneshot",
+	[RULE_PREFERRED] = "preferred",
+	[RULE_PREFERRED_CONFIG] = "preferred-config",
+	[RULE_DEFAULT] = "default",
+	[RULE_DEFAULT_CONFIG] = "default-config",
+	[RULE_POLICY] = "policy",
+	[RULE_ORDER] = "order",
+	[RULE_LAST_RESORT] = "last-resort",
+	[RULE_MENU] = "menu",
+};
+
+static const char *const rule_titles[N_RULES] = {
+	[RULE_ONESHOT] = "one-shot",
+	[RULE_PREFERRED] = "preferred entry",
+	[RULE_PREFERRED_CONFIG] = "preferred entry of loader.conf",
+	[RULE_DEFAULT] = "default entry",
+	[RULE_DEFAULT_CONFIG] = "default entry of loader.conf",
+	[RULE_POLICY] = "policy",
+	[RULE_ORDER] = "first entry in menu order",
+	[RULE_LAST_RESORT] = "last resort, nothing better is left",
+	[RULE_MENU] = "picked in the menu",
+};
+
+static const char *const outcome_names[] = {
+	[OUTCOME_NOT_SET] = "not-set",         [OUTCOME_CHOSEN] = "chosen",
+	[OUTCOME_NO_ENTRY] = "no-entry",       [OUTCOME_BAD] = "bad",
+	[OUTCOME_UNSUPPORTED] = "unsupported", [OUTCOME_UNUSABLE] = "unusable",
+	[OUTCOME_NOT_CLEARED] = "not-cleared", [OUTCOME_NOT_ASKED] = "not-asked",
+};
+
+const char *choose_rule_name(enum choose_rule rule)
+{
+	return rule_names[rule];
+}
+
+bool choose_rule_parse(struct span word, enum choose_rule *ret)
+{
+	for (enum choose_rule r = RULE_ONESHOT; r < N_RULES; r++) {
+		if (span_equal(word, span_of(rule_names[r]))) {
+			*ret = r;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *choose_outcome_name(enum choose_outcome outcome)
+{
+	return outcome_names[outcome];
+}
+
+bool choose_outcome_parse(struct span word, enum choose_outcome *ret)
+{
+	for (enum choose_outcome o = OUTCOME_NOT_SET; o <= OUTCOME_NOT_ASKED; o++) {
+		if (span_equal(word, span_of(outcome_names[o]))) {
+			*ret = o;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add(struct text *t, const char *s)
+{
+	text_add(t, span_of(s));
+}
+
+/* Why a rule was passed over, after "RULE ASKED: ". */
+static void explain_outcome(const struct choose_input *in, enum choose_rule rule, enum choose_outcome o,
+			    struct text *ret)
+{
+	switch (o) {
+	case OUTCOME_NO_ENTRY:
+		add(ret, rule == RULE_POLICY ? "no entry of that page size" : "no such entry");
+		return;
+	case OUTCOME_BAD:
+		add(ret, "it is bad, no tries are left");
+		return;
+	case OUTCOME_UNSUPPORTED:
+		if (rule == RULE_POLICY) {
+			add(ret, "this CPU lacks ");
+			add(ret, page_size_title(in->policy));
+			add(ret, " pages");
+		} else {
+			add(ret, "this CPU lacks its page size");
+		}
+		return;
+	case OUTCOME_UNUSABLE:
+		add(ret, "it cannot be started");
+		return;
+	case OUTCOME_NOT_CLEARED:
+		add(ret, "not honoured, its variable could not be deleted");
+		return;
+	default:
+		add(ret, choose_outcome_name(o));
+	}
+}
+
+void choose_explain(const struct choose_input *in, const struct choose_result *result, struct text *ret)
+{
+	if (result->index == SIZE_MAX)
+		add(ret, "no entry can be started");
+	else {
+		add(ret, rule_titles[result->rule]);
+		if (result->rule == RULE_POLICY) {
+			add(ret, " ");
+			add(ret, page_size_word(in->policy));
+			add(ret, ": newest entry of that page size");
+		}
+	}
+	for (enum choose_rule r = RULE_ONESHOT; r <= RULE_POLICY; r++) {
+		enum choose_outcome o = result->outcome[r];
+
+		if (o == OUTCOME_NOT_SET || o == OUTCOME_CHOSEN || o == OUTCOME_NOT_ASKED)
+			continue;
+		add(ret, "; ");
+		add(ret, rule_titles[r]);
+		add(ret, " ");
+		text_add(ret, choose_asked(in, r));
+		add(ret, ": ");
+		explain_outcome(in, r, o, ret);
+	}
+}

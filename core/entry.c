@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <granule/cmdline.h>
+#include <granule/entry.h>
+#include <granule/glob.h>
+
+void entry_set_page_size(struct entry *entry, const struct image_head *head, bool strings, page_size_set cpu)
+{
+	struct page_size_param param;
+
+	entry->kind = IMAGE_UNKNOWN;
+	entry->page_size = PAGE_SIZE_UNKNOWN;
+
+	if (head && head->has_pe && head->pe.machine == PE_MACHINE_X64) {
+		/* x86-64 has one base page size. */
+		entry->kind = IMAGE_FIXED;
+		entry->page_size = PAGE_SIZE_4K;
+	} else if (head && head->has_arm64 && head->arm64.page_size != PAGE_SIZE_UNKNOWN) {
+		entry->kind = IMAGE_FIXED;
+		entry->page_size = head->arm64.page_size;
+	} else if (entry->bls.image_page_size != PAGE_SIZE_UNKNOWN && !(head && head->has_arm64)) {
+		/* A header that is not visible (compressed) is replaced by what register saw in it; a visible
+		 * one that is unspecified contradicts a fixed size. */
+		entry->kind = IMAGE_FIXED;
+		entry->page_size = entry->bls.image_page_size;
+	} else if (entry->bls.image_selectable || strings) {
+		entry->kind = IMAGE_SELECTABLE;
+		cmdline_page_size(entry->bls.options, cpu, &param);
+		entry->page_size = param.asked != PAGE_SIZE_UNKNOWN ? param.asked : param.effective;
+	}
+}
+
+bool entry_supported(const struct entry *entry, page_size_set cpu)
+{
+	return entry->page_size == PAGE_SIZE_UNKNOWN || cpu == PAGE_SIZE_SET_UNKNOWN ||
+	       page_size_in(entry->page_size, cpu);
+}
+
+bool entry_matches(const struct entry *entry, struct span pattern)
+{
+	struct boot_counter split;
+
+	if (!pattern.n)
+		return false;
+	if (glob_match(pattern, entry->id))
+		return true;
+	if (!boot_counter_parse(pattern, &split)) /* no suffix: compare with the id's own cut off */
+		return boot_counter_parse(entry->id, &split) && glob_match(pattern, split.name);
+	/* A counter in the pattern: compare names, and suffixes apart. */
+	struct boot_counter own;
+	return split.present && boot_counter_parse(entry->id, &own) && span_equal_nocase(split.name, own.name) &&
+	       span_equal_nocase(split.suffix, own.suffix);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <granule/entry.h>
+#include <granule/version_order.h>
+
+static int compare_number(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static bool exhausted(const struct entry *e)
+{
+	return boot_counter_state(&e->counter) == STATE_BAD;
+}
+
+int entry_compare(const struct entry *a, const struct entry *b)
+{
+	int r;
+
+	r = compare_number(exhausted(a), exhausted(b));
+	if (r)
+		return r;
+
+	r = compare_number(a->bls.sort_key.n == 0, b->bls.sort_key.n == 0);
+	if (r)
+		return r;
+	if (a->bls.sort_key.n && b->bls.sort_key.n) {
+		r = span_compare(a->bls.sort_key, b->bls.sort_key);
+		if (r)
+			return r;
+		r = span_compare(a->bls.machine_id, b->bls.machine_id);
+		if (r)
+			return r;
+		r = version_compare(b->bls.version, a->bls.version);
+		if (r)
+			return r;
+	}
+
+	r = version_compare(b->id, a->id);
+	if (r)
+		return r;
+	r = compare_number(a->bls.profile, b->bls.profile);
+	if (r)
+		return r;
+
+	if (a->counter.present && b->counter.present) {
+		r = compare_number(b->counter.left, a->counter.left);
+		if (r)
+			return r;
+		r = compare_number(a->counter.done, b->counter.done);
+		if (r)
+			return r;
+	}
+	return compare_number(a->position, b->position);
+}
+
+/* Lets the entry at `root` sink to its place in a heap of n entries whose last in order is on top. */
+static void sink(struct entry **heap, size_t root, size_t n)
+{
+	for (;;) {
+		size_t child = 2 * root + 1;
+
+		if (child >= n)
+			return;
+		if (child + 1 < n && entry_compare(heap[child], heap[child + 1]) < 0)
+			child++;
+		if (entry_compare(heap[root], heap[child]) >= 0)
+			return;
+		struct entry *e = heap[root];
+		heap[root] = heap[child];
+		heap[child] = e;
+		root = child;
+	}
+}
+
+void entry_sort(struct entry **entries, size_t n)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sink(entries, i, n);
+	for (size_t end = n; end-- > 1;) {
+		struct entry *e = entries[0];
+		entries[0] = entries[end];
+		entries[end] = e;
+		sink(entries, 0, end);
+	}
+}

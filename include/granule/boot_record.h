@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the loader tells the running system about its choice: the content of the variable GranuleBoot, lines of
+ * "key=value" (UTF-16 in the variable, UTF-8 here).
+ *
+ *   entry=ID            that was started
+ *   page-size=64k       that it should have; "unknown" if the loader cannot tell
+ *   kind=selectable     fixed, selectable, unknown
+ *   reason=policy       choose_rule_name()
+ *   explain=TEXT        choose_explain()
+ *   asked.RULE=WORD     what a rule asked for, one line for each rule that is set
+ *   outcome.RULE=WORD   what came of it, choose_outcome_name()
+ *   failed=ID: TEXT     an entry that could not be started in this boot, and why; may repeat
+ */
+#ifndef GRANULE_BOOT_RECORD_H
+#define GRANULE_BOOT_RECORD_H
+
+#include <granule/choose.h>
+
+#define BOOT_RECORD_MAX 2048 /* bytes; volatile variables are kept small */
+
+/* Writes all lines but `failed`. */
+void boot_record_format(const struct entry *entry, const struct choose_input *input,
+			const struct choose_result *result, struct text *ret);
+
+/* Adds one line, with line breaks in the value turned into blanks; a line that does not fit is left out whole. */
+void boot_record_add(struct text *record, struct span key, struct span value);
+
+/* Next line at or after *pos (start with 0). Lines without '=' are skipped. False at the end. */
+bool boot_record_next(struct span record, size_t *pos, struct span *ret_key, struct span *ret_value);
+
+/* First value of a key; false if it is not there. */
+bool boot_record_get(struct span record, struct span key, struct span *ret);
+
+/* Reads asked.RULE and outcome.RULE. False if the rule was not set. */
+bool boot_record_rule(struct span record, enum choose_rule rule, struct span *ret_asked,
+		      enum choose_outcome *ret_outcome);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An entry: one bootable choice, as the decision and every listing see it; and the order of the menu. */
+#ifndef GRANULE_ENTRY_H
+#define GRANULE_ENTRY_H
+
+#include <granule/arm64_image.h>
+#include <granule/bls.h>
+#include <granule/boot_counter.h>
+#include <granule/page_size.h>
+
+struct entry {
+	struct span id; /* with ".conf", lower case, without counter */
+	struct span file_name;
+	struct boot_counter counter;
+	struct bls_entry bls;
+	enum image_kind kind;
+	enum page_size page_size; /* that it boots with, or asks for; entry_set_page_size() */
+	bool unusable; /* cannot be started: kernel missing, damaged, or it failed in this boot */
+	size_t position; /* where it was found; parts entries that are equal in all else */
+};
+
+/* Sets kind and page size from what is known of the image and from the options.
+ *
+ * head       of the kernel file; NULL if it could not be read
+ * strings    whether the image holds the strings of the boot-time parameter (selectable_scan)
+ * cpu        page sizes of the CPU, or PAGE_SIZE_SET_UNKNOWN
+ *
+ * The header decides; then the entry's granule-image line; then the strings. A selectable image gets the size its
+ * options ask for, and without an accepted word the largest that the CPU has, since such kernels do that. */
+void entry_set_page_size(struct entry *entry, const struct image_head *head, bool strings, page_size_set cpu);
+
+/* Whether the CPU can run the entry: false only if both its size and the CPU's set are known. */
+bool entry_supported(const struct entry *entry, page_size_set cpu);
+
+/* Whether a default, preferred or one-shot pattern names the entry: a glob on the id, also accepted without
+ * suffix and with a boot counter. */
+bool entry_matches(const struct entry *entry, struct span pattern);
+
+/* Menu order of the Boot Loader Specification: exhausted entries last; with sort-key before without; sort-key,
+ * machine-id ascending, version descending; id by version descending; profile; more tries left, fewer done first.
+ * <0 when a comes first. 0 only for an entry and itself. */
+int entry_compare(const struct entry *a, const struct entry *b);
+
+/* Sorts into menu order, in place, in n log n steps. */
+void entry_sort(struct entry **entries, size_t n);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* loader/loader.conf, shared with systemd-boot, and our key `page-size` in it. */
+#ifndef GRANULE_LOADER_CONF_H
+#define GRANULE_LOADER_CONF_H
+
+#include <granule/page_size.h>
+
+enum menu_mode {
+	MENU_HIDDEN,   /* shown when a key is pressed; the default */
+	MENU_TIMEOUT,  /* shown for timeout_s seconds */
+	MENU_FORCE,    /* shown until somebody chooses */
+	MENU_DISABLED, /* never shown */
+};
+
+struct loader_conf {
+	enum menu_mode menu;
+	uint32_t timeout_s; /* with MENU_TIMEOUT, at least 1 */
+	struct span default_pattern, preferred_pattern;
+	enum page_size page_size; /* policy; unknown when not set */
+	size_t bad_offset;        /* of the first line whose value was not understood; such lines are skipped */
+	bool has_bad;
+};
+
+/* Reads the file's text; never fails. The last of repeated keys counts. Keys: timeout (seconds, menu-force,
+ * menu-hidden, menu-disabled), default, preferred, page-size (4k, 16k, 64k). Others are systemd-boot's. */
+void loader_conf_parse(struct span text, struct loader_conf *ret);
+
+/* Reads the value of `timeout` or LoaderConfigTimeout. False if it is none. */
+bool menu_mode_parse(struct span value, enum menu_mode *ret, uint32_t *ret_timeout_s);
+
+/* Copies the text with all lines of `key` removed and, if value is not empty, one line "key value" in place of the
+ * first (or at the end). Comments and other lines stay as they are. ERROR_SPACE if it does not fit. */
+int loader_conf_set(struct span text, struct span key, struct span value, struct text *ret);
+
+#endif
