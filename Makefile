@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# granule: choose the kernel page size at each boot.
+#
+#   make            the command for this machine and for arm64, and the boot manager for aa64 and x64
+#   make demo       set up, and show the main job on real kernels under real firmware
+#   make check      set up, and run all tests
+#   make install    DESTDIR=, prefix=
+
+VERSION := 0.1.0
+
+BUILD := build
+prefix := /usr/local
+bindir := $(prefix)/bin
+libdir := $(prefix)/lib
+mandir := $(prefix)/share/man
+
+HOST := $(shell uname -m)
+PYTHON := /usr/bin/python3
+SETUP := tests/setup
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+CSTD := -std=c17
+CFLAGS := -O2 -g
+CPPFLAGS := -Iinclude -DGRANULE_VERSION='"$(VERSION)"'
+HARDEN := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+
+CORE := $(wildcard core/*.c)
+USER := $(wildcard userspace/*.c userspace/loaders/*.c)
+EFI_LIB := $(wildcard efi/lib/*.c)
+EFI_BOOT := $(wildcard efi/boot/*.c)
+
+LIBS := -lsmartcols -lblkid -lmount -lefivar -lefiboot -ljson-c
+USER_CPPFLAGS := $(CPPFLAGS) -D_GNU_SOURCE -Iuserspace -DGRANULE_LIBDIR='"$(libdir)/granule"'
+
+.PHONY: all check demo deps install format clean check-unit check-fuzz check-cli check-e2e kernels quiet-deps
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+# ---- what is built -------------------------------------------------------------------------------------------
+
+EFI_PROGRAMS := $(BUILD)/granule-bootaa64.efi
+ifeq ($(HOST),aarch64)
+GRANULE := $(BUILD)/aarch64/granule
+PROGRAMS := $(GRANULE)
+# The x64 boot manager takes a cross compiler here; it is left out without one.
+ifneq ($(shell command -v x86_64-linux-gnu-gcc),)
+EFI_PROGRAMS += $(BUILD)/granule-bootx64.efi
+endif
+else
+GRANULE := $(BUILD)/host/granule
+PROGRAMS := $(GRANULE) $(BUILD)/aarch64/granule
+EFI_PROGRAMS += $(BUILD)/granule-bootx64.efi
+endif
+
+all: $(PROGRAMS) $(EFI_PROGRAMS)
+
+# ---- the command, for this machine ---------------------------------------------------------------------------
+
+host_CC := gcc
+host_CFLAGS := $(CFLAGS) $(HARDEN)
+host_LDFLAGS := -pie -Wl,-z,relro,-z,now
+host_LIBS := $(LIBS) -larchive
+
+# With sanitizers, for the tests.
+asan_CC := gcc
+asan_CFLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+asan_LDFLAGS := -fsanitize=address,undefined
+asan_LIBS := $(host_LIBS)
+
+# ---- the command, for arm64 ----------------------------------------------------------------------------------
+
+ifeq ($(HOST),aarch64)
+aarch64_CC := gcc
+aarch64_CFLAGS := $(host_CFLAGS)
+aarch64_LDFLAGS := $(host_LDFLAGS)
+aarch64_LIBS := $(host_LIBS)
+else
+SYSROOT = $(shell $(SETUP)/sysroot.sh --path)
+aarch64_CC := aarch64-linux-gnu-gcc
+aarch64_CFLAGS = --sysroot=$(SYSROOT) $(host_CFLAGS)
+aarch64_LDFLAGS = --sysroot=$(SYSROOT) $(host_LDFLAGS)
+# libarchive goes in statically: its shared form wants libxml2 and ICU, 40 MB that a small guest does without.
+aarch64_LIBS := $(LIBS) -Wl,-Bstatic -larchive -llzma -lzstd -llz4 -lz -Wl,-Bdynamic
+$(BUILD)/aarch64/%.o: | $(BUILD)/sysroot.stamp
+endif
+
+$(BUILD)/sysroot.stamp:
+	@mkdir -p $(BUILD)
+	$(SETUP)/sysroot.sh
+	@touch $@
+
+define command_rules
+$(BUILD)/$(1)/core/%.o: core/%.c
+	@mkdir -p $$(@D)
+	$$($(1)_CC) $(CSTD) $(WARN) -Wconversion -ffreestanding $$($(1)_CFLAGS) $(CPPFLAGS) -MMD -MP -c $$< -o $$@
+$(BUILD)/$(1)/userspace/%.o: userspace/%.c
+	@mkdir -p $$(@D)
+	$$($(1)_CC) $(CSTD) $(WARN) $$($(1)_CFLAGS) $(USER_CPPFLAGS) -MMD -MP -c $$< -o $$@
+$(BUILD)/$(1)/granule: $(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE) $(USER))
+	$$($(1)_CC) $$($(1)_LDFLAGS) $$^ $$($(1)_LIBS) -o $$@
+endef
+$(foreach variant,host asan aarch64,$(eval $(call command_rules,$(variant))))
+
+# ---- EFI programs --------------------------------------------------------------------------------------------
+
+EFI_CFLAGS := $(CSTD) $(WARN) -Os -g -ffreestanding -fPIC -fvisibility=hidden -fshort-wchar -fno-strict-aliasing \
+	-fno-stack-protector -fno-asynchronous-unwind-tables -fno-unwind-tables -fdata-sections -ffunction-sections \
+	-Iefi/lib -DGNU_EFI_USE_MS_ABI
+# gnu-efi's own headers are not clean under our warnings.
+EFI_LDFLAGS := -nostdlib -shared -Bsymbolic -znocombreloc -zmax-page-size=4096 --no-undefined --gc-sections \
+	--build-id=none -T efi/lib/efi.lds
+# DllCharacteristics and the rest are checked and completed by pe-finish.
+EFI_SECTIONS := -j .text -j .rodata -j .dynamic -j .dynsym -j .rela -j .data -j .reloc -j .sbat
+
+ifeq ($(HOST),aarch64)
+aa64_PREFIX :=
+x64_PREFIX := x86_64-linux-gnu-
+aa64_ROOT :=
+else
+aa64_PREFIX := aarch64-linux-gnu-
+x64_PREFIX :=
+aa64_ROOT = $(SYSROOT)
+$(BUILD)/aa64/%.o: | $(BUILD)/sysroot.stamp
+endif
+x64_ROOT :=
+aa64_CFLAGS := -mgeneral-regs-only -mstrict-align
+x64_CFLAGS := -mno-red-zone -mgeneral-regs-only -maccumulate-outgoing-args
+aa64_ARCH := aarch64
+x64_ARCH := x86_64
+aa64_BFD := pei-aarch64-little
+x64_BFD := pei-x86-64
+# A program of another build would be refused by the linker; our own start code and layout are used instead of
+# gnu-efi's, whose images have a single section that is writable and executable.
+define efi_rules
+$(BUILD)/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$($(1)_PREFIX)gcc $(EFI_CFLAGS) $$($(1)_CFLAGS) $(CPPFLAGS) -isystem $$($(1)_ROOT)/usr/include/efi \
+		-isystem $$($(1)_ROOT)/usr/include/efi/$$($(1)_ARCH) -MMD -MP -c $$< -o $$@
+$(BUILD)/$(1)/%.o: %.S
+	@mkdir -p $$(@D)
+	$$($(1)_PREFIX)gcc $(CPPFLAGS) -c $$< -o $$@
+$(BUILD)/$(1)/granule-boot.so: $(BUILD)/$(1)/efi/lib/start-$$($(1)_ARCH).o $(BUILD)/$(1)/efi/lib/sections.o \
+		$(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE) $(EFI_LIB) $(EFI_BOOT)) efi/lib/efi.lds
+	$$($(1)_PREFIX)ld $(EFI_LDFLAGS) $$(filter %.o,$$^) -L$$($(1)_ROOT)/usr/lib -lefi -lgnuefi -o $$@
+$(BUILD)/granule-boot$(1).efi: $(BUILD)/$(1)/granule-boot.so $(BUILD)/pe-finish
+	$$($(1)_PREFIX)objcopy -O $$($(1)_BFD) --subsystem=efi-app --file-alignment=512 --section-alignment=4096 \
+		$(EFI_SECTIONS) $$< $$@
+	$(BUILD)/pe-finish $$@
+endef
+$(foreach arch,aa64 x64,$(eval $(call efi_rules,$(arch))))
+
+$(BUILD)/pe-finish: efi/tools/pe-finish.c core/pe.c core/error.c $(wildcard include/granule/*.h)
+	@mkdir -p $(BUILD)
+	gcc $(CSTD) $(WARN) -O1 $(CPPFLAGS) $(filter %.c,$^) -o $@
+
+# ---- set-up --------------------------------------------------------------------------------------------------
+
+deps:
+	@$(SETUP)/deps.sh
+
+kernels:
+	@$(SETUP)/kernels.sh 4k 64k 16k
+
+# ---- tests ---------------------------------------------------------------------------------------------------
+
+UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_RUNS := 20000
+
+$(BUILD)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(patsubst %.c,$(BUILD)/asan/%.o,$(CORE))
+	@mkdir -p $(@D)
+	gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(CPPFLAGS) $(filter %.c %.o,$^) -lcmocka -o $@
+
+$(BUILD)/fuzz/core/%.o: core/%.c
+	@mkdir -p $(@D)
+	clang $(CSTD) -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(CPPFLAGS) -MMD -MP \
+		-c $< -o $@
+
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(patsubst %.c,$(BUILD)/fuzz/%.o,$(CORE))
+	clang $(CSTD) -Wall -Wextra -Werror -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+		$(CPPFLAGS) $(filter %.c %.o,$^) -o $@
+
+check-unit: $(UNIT)
+	@for t in $(UNIT); do $$t || exit 1; done
+
+# New inputs go to a folder of the build; the corpus in the tree is only read.
+check-fuzz: $(patsubst %,$(BUILD)/fuzz/fuzz_%,$(FUZZ))
+	@for t in $(FUZZ); do \
+		mkdir -p $(BUILD)/fuzz/new/$$t; \
+		echo "== fuzz $$t: $(FUZZ_RUNS) executions"; \
+		$(BUILD)/fuzz/fuzz_$$t -runs=$(FUZZ_RUNS) -seed=1 -max_len=4096 -verbosity=0 -print_final_stats=0 \
+			-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; \
+	done
+
+check-cli: $(BUILD)/asan/granule $(EFI_PROGRAMS)
+	$(PYTHON) -m pytest -q -p no:cacheprovider tests/cli
+
+check-e2e: all kernels
+	$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/e2e
+
+# Packages first, then a fresh make that finds them.
+check: deps
+	@$(MAKE) --no-print-directory all check-unit check-fuzz check-cli check-e2e
+
+demo: deps
+	@$(MAKE) --no-print-directory -s all
+	@$(SETUP)/kernels.sh 4k 64k
+	@$(PYTHON) tests/e2e/demo.py
+
+# ---- the rest ------------------------------------------------------------------------------------------------
+
+install: all
+	install -D -m 755 $(GRANULE) $(DESTDIR)$(bindir)/granule
+	for f in $(EFI_PROGRAMS); do install -D -m 644 $$f $(DESTDIR)$(libdir)/granule/$$(basename $$f) || exit 1; done
+	install -D -m 644 docs/granule.1 $(DESTDIR)$(mandir)/man1/granule.1
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

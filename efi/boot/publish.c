@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Boot Loader Interface (systemd.io/BOOT_LOADER_INTERFACE), and our own variables. */
+#include <granule/variables.h>
+
+#include "boot.h"
+#include "efi_vars.h"
+
+static void publish_hex(struct text *t, UINT64 v, unsigned digits)
+{
+	static const char hex[] = "0123456789ABCDEF";
+
+	while (digits--)
+		text_add(t, (struct span){ &hex[v >> (4 * digits) & 15], 1 });
+}
+
+/* Partition that we came from: the last hard-drive node of its device path, if it carries a GPT signature. */
+static void publish_partition(EFI_HANDLE device)
+{
+	EFI_DEVICE_PATH *node = DevicePathFromHandle(device);
+	const HARDDRIVE_DEVICE_PATH *drive = NULL;
+	char guid[40];
+	struct text t = text_in(guid, sizeof(guid));
+
+	for (; node && !IsDevicePathEnd(node); node = NextDevicePathNode(node)) {
+		if ((UINTN)DevicePathNodeLength(node) < sizeof(EFI_DEVICE_PATH))
+			return;
+		if (DevicePathType(node) == MEDIA_DEVICE_PATH && DevicePathSubType(node) == MEDIA_HARDDRIVE_DP)
+			drive = (const HARDDRIVE_DEVICE_PATH *)node;
+	}
+	if (!drive || drive->SignatureType != SIGNATURE_TYPE_GUID)
+		return;
+
+	const unsigned char *s = drive->Signature;
+	publish_hex(&t, read_le32(s), 8);
+	text_add(&t, SPAN("-"));
+	publish_hex(&t, read_le16(s + 4), 4);
+	text_add(&t, SPAN("-"));
+	publish_hex(&t, read_le16(s + 6), 4);
+	text_add(&t, SPAN("-"));
+	for (unsigned i = 8; i < 16; i++) {
+		publish_hex(&t, s[i], 2);
+		if (i == 9)
+			text_add(&t, SPAN("-"));
+	}
+	efi_var_publish(&efi_loader_guid, L"LoaderDevicePartUUID", text_span(&t));
+}
+
+/* MAJOR.MINOR of a revision as UEFI counts them: 16 bits each, the minor one with two decimal digits. */
+static void add_revision(struct text *t, UINT32 revision)
+{
+	text_add_number(t, revision >> 16, 1);
+	text_add(t, SPAN("."));
+	text_add_number(t, revision & 0xffff, 2);
+}
+
+static void publish_firmware(void)
+{
+	char line[256];
+	struct text t = text_in(line, sizeof(line));
+	struct span vendor = efi_to_utf8(ST->FirmwareVendor, 200);
+
+	text_add(&t, vendor);
+	text_add(&t, SPAN(" "));
+	add_revision(&t, ST->FirmwareRevision);
+	efi_var_publish(&efi_loader_guid, L"LoaderFirmwareInfo", text_span(&t));
+	efi_free((void *)vendor.p);
+
+	t = text_in(line, sizeof(line));
+	text_add(&t, SPAN("UEFI "));
+	add_revision(&t, ST->Hdr.Revision);
+	efi_var_publish(&efi_loader_guid, L"LoaderFirmwareType", text_span(&t));
+}
+
+void publish_loader(struct boot *b, UINT64 time_init_us)
+{
+	/* Only what works; others' tools rely on these bits. */
+	static const UINT64 features =
+		FEATURE_ENTRY_DEFAULT | FEATURE_ENTRY_ONESHOT | FEATURE_SORT_KEY | FEATURE_PREFERRED;
+	char cpu[32];
+	struct text t = text_in(cpu, sizeof(cpu));
+
+	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeInitUSec", time_init_us);
+	efi_var_publish(&efi_loader_guid, L"LoaderInfo", SPAN(GRANULE_BOOT_NAME " " GRANULE_VERSION));
+	efi_var_publish_bytes(&efi_loader_guid, L"LoaderFeatures", &features, sizeof(features));
+	publish_firmware();
+	publish_partition(b->loaded->DeviceHandle);
+	if (b->own_path.n)
+		efi_var_publish(&efi_loader_guid, L"LoaderImageIdentifier", b->own_path);
+
+	page_size_set_format(b->cpu, &t);
+	efi_var_publish(&efi_granule_guid, L"GranuleCpu", text_span(&t));
+}
+
+void publish_entries(const struct boot *b)
+{
+	UINTN size = 0, at = 0;
+
+	/* Ids one after the other, each with its NUL. */
+	for (size_t i = 0; i < b->n_entries; i++)
+		size += (b->entries[i]->id.n + 1) * sizeof(CHAR16);
+	if (!size)
+		return;
+	char *all = efi_alloc(size);
+	for (size_t i = 0; i < b->n_entries; i++) {
+		UINTN bytes;
+
+		if (b->entries[i]->unusable) /* others' tools must not offer it */
+			continue;
+		CHAR16 *id = efi_to_utf16(b->entries[i]->id, &bytes);
+
+		BS->CopyMem(all + at, id, bytes);
+		at += bytes;
+		efi_free(id);
+	}
+	efi_var_publish_bytes(&efi_loader_guid, L"LoaderEntries", all, at);
+	efi_free(all);
+}
+
+void publish_selected(const struct boot *b, const struct entry *entry, const struct choose_result *result)
+{
+	char *buffer = efi_new(char, BOOT_RECORD_MAX);
+	struct text record = text_in(buffer, BOOT_RECORD_MAX);
+
+	boot_record_format(entry, &b->input, result, &record);
+	for (size_t i = 0; i < b->n_failures; i++) {
+		struct span line = efi_join(b->failures[i].id, ": ", b->failures[i].text);
+		boot_record_add(&record, SPAN("failed"), line);
+		efi_free((void *)line.p);
+	}
+	efi_var_publish(&efi_granule_guid, L"GranuleBoot", text_span(&record));
+	efi_free(buffer);
+
+	efi_var_publish(&efi_loader_guid, L"LoaderEntrySelected", entry->id);
+	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeExecUSec", efi_now_us());
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "efi_files.h"
+
+/* Some drivers fail on a single read of many megabytes. */
+#define READ_AT_ONCE (4u << 20)
+/* Room for EFI_FILE_INFO with the longest name of FAT (255 UTF-16 units). */
+#define INFO_SIZE (sizeof(EFI_FILE_INFO) + 256 * sizeof(CHAR16))
+/* More than any real folder; ends the walk through one whose cluster chain is a loop. */
+#define LIST_MAX 100000u
+
+static EFI_GUID file_info_guid = EFI_FILE_INFO_ID;
+
+EFI_FILE_HANDLE efi_open(EFI_FILE_HANDLE root, struct span path, EFI_STATUS *ret_status)
+{
+	EFI_FILE_HANDLE file = NULL;
+	CHAR16 *p = efi_path(path);
+
+	*ret_status = root->Open(root, &file, p, EFI_FILE_MODE_READ, 0);
+	efi_free(p);
+	return EFI_ERROR(*ret_status) ? NULL : file;
+}
+
+void efi_close(EFI_FILE_HANDLE file)
+{
+	if (file)
+		file->Close(file);
+}
+
+EFI_STATUS efi_file_size(EFI_FILE_HANDLE file, UINT64 *ret)
+{
+	UINTN size = INFO_SIZE;
+	EFI_FILE_INFO *info = efi_alloc(size);
+	EFI_STATUS status = file->GetInfo(file, &file_info_guid, &size, info);
+
+	if (!EFI_ERROR(status) && (info->Attribute & EFI_FILE_DIRECTORY))
+		status = EFI_INVALID_PARAMETER;
+	if (!EFI_ERROR(status))
+		*ret = info->FileSize;
+	efi_free(info);
+	return status;
+}
+
+EFI_STATUS efi_read_at(EFI_FILE_HANDLE file, UINT64 offset, void *buffer, UINTN size, UINTN *ret_read)
+{
+	EFI_STATUS status = file->SetPosition(file, offset);
+
+	*ret_read = 0;
+	while (!EFI_ERROR(status) && *ret_read < size) {
+		UINTN n = size - *ret_read < READ_AT_ONCE ? size - *ret_read : READ_AT_ONCE;
+
+		status = file->Read(file, &n, (UINT8 *)buffer + *ret_read);
+		if (EFI_ERROR(status) || n == 0)
+			break;
+		*ret_read += n;
+	}
+	return status;
+}
+
+EFI_STATUS efi_read_text(EFI_FILE_HANDLE root, struct span path, UINTN max, struct span *ret)
+{
+	EFI_STATUS status;
+	EFI_FILE_HANDLE file = efi_open(root, path, &status);
+	UINT64 size = 0;
+	UINTN n = 0;
+
+	if (!file)
+		return status;
+	status = efi_file_size(file, &size);
+	if (!EFI_ERROR(status) && size > max)
+		status = EFI_BAD_BUFFER_SIZE;
+	if (!EFI_ERROR(status)) {
+		char *text = efi_new(char, (UINTN)size + 1);
+		status = efi_read_at(file, 0, text, (UINTN)size, &n);
+		if (EFI_ERROR(status))
+			efi_free(text);
+		else
+			*ret = (struct span){ text, n };
+	}
+	efi_close(file);
+	return status;
+}
+
+EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path, BOOLEAN (*each)(struct span name, void *context),
+		    void *context)
+{
+	EFI_STATUS status;
+	EFI_FILE_HANDLE folder = efi_open(root, path, &status);
+
+	if (!folder)
+		return status;
+	EFI_FILE_INFO *info = efi_alloc(INFO_SIZE);
+	for (UINTN i = 0; i < LIST_MAX; i++) {
+		UINTN size = INFO_SIZE;
+
+		status = folder->Read(folder, &size, info);
+		if (EFI_ERROR(status) || size == 0)
+			break;
+		if (info->Attribute & EFI_FILE_DIRECTORY)
+			continue;
+		struct span name = efi_to_utf8(info->FileName, 256);
+		BOOLEAN go_on = each(name, context);
+		efi_free((void *)name.p);
+		if (!go_on)
+			break;
+	}
+	efi_free(info);
+	efi_close(folder);
+	return status;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <granule/variables.h>
+
+#include "efi_util.h"
+
+extern EFI_HANDLE LibImageHandle; /* of gnu-efi, set by InitializeLib() */
+
+void *efi_alloc(UINTN size)
+{
+	VOID *p = NULL;
+
+	if (EFI_ERROR(BS->AllocatePool(EfiLoaderData, size ? size : 1, &p))) {
+		ST->ConOut->OutputString(ST->ConOut, L"granule-boot: out of memory\r\n");
+		BS->Exit(LibImageHandle, EFI_OUT_OF_RESOURCES, 0, NULL);
+	}
+	BS->SetMem(p, size, 0);
+	return p;
+}
+
+void efi_free(void *p)
+{
+	if (p)
+		BS->FreePool(p);
+}
+
+struct span efi_copy(struct span s)
+{
+	char *p = efi_new(char, s.n + 1);
+
+	for (size_t i = 0; i < s.n; i++)
+		p[i] = s.p[i];
+	return (struct span){ p, s.n };
+}
+
+/* Decodes one character at s[*i] and moves on; U+FFFD and one byte for what is no UTF-8. */
+static UINT32 decode_utf8(struct span s, size_t *i)
+{
+	unsigned char c = (unsigned char)s.p[(*i)++];
+	unsigned more = c >= 0xf0 && c < 0xf5 ? 3 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xc2 && c < 0xe0 ? 1 : 0;
+	UINT32 v = more == 3 ? c & 7u : more == 2 ? c & 15u : c & 31u;
+
+	if (c < 0x80)
+		return c;
+	if (!more || s.n - *i < more)
+		return 0xfffd;
+	for (unsigned k = 0; k < more; k++) {
+		unsigned char next = (unsigned char)s.p[*i + k];
+		if ((next & 0xc0) != 0x80)
+			return 0xfffd;
+		v = v << 6 | (next & 0x3f);
+	}
+	*i += more;
+	return v > 0x10ffff || (v >= 0xd800 && v < 0xe000) ? 0xfffd : v;
+}
+
+CHAR16 *efi_to_utf16(struct span s, UINTN *ret_bytes)
+{
+	CHAR16 *out = efi_new(CHAR16, s.n + 1);
+	UINTN n = 0;
+
+	for (size_t i = 0; i < s.n;) {
+		UINT32 c = decode_utf8(s, &i);
+		if (c >= 0x10000) {
+			out[n++] = (CHAR16)(0xd800 + ((c - 0x10000) >> 10));
+			out[n++] = (CHAR16)(0xdc00 + ((c - 0x10000) & 0x3ff));
+		} else {
+			out[n++] = (CHAR16)c;
+		}
+	}
+	if (ret_bytes)
+		*ret_bytes = (n + 1) * sizeof(CHAR16);
+	return out;
+}
+
+struct span efi_to_utf8(const CHAR16 *s, UINTN max)
+{
+	UINTN units = 0;
+
+	while (units < max && s[units])
+		units++;
+	char *out = efi_new(char, units * 3 + 1);
+	size_t n = 0;
+	for (UINTN i = 0; i < units; i++) {
+		UINT32 c = s[i];
+		if (c >= 0xd800 && c < 0xdc00 && i + 1 < units && s[i + 1] >= 0xdc00 && s[i + 1] < 0xe000)
+			c = 0x10000 + ((c - 0xd800) << 10) + (s[++i] - 0xdc00u);
+		if (c < 0x80) {
+			out[n++] = (char)c;
+		} else if (c < 0x800) {
+			out[n++] = (char)(0xc0 | c >> 6);
+			out[n++] = (char)(0x80 | (c & 0x3f));
+		} else if (c < 0x10000) {
+			out[n++] = (char)(0xe0 | c >> 12);
+			out[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+			out[n++] = (char)(0x80 | (c & 0x3f));
+		} else {
+			out[n++] = (char)(0xf0 | c >> 18);
+			out[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+			out[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+			out[n++] = (char)(0x80 | (c & 0x3f));
+		}
+	}
+	return (struct span){ out, n };
+}
+
+CHAR16 *efi_path(struct span path)
+{
+	CHAR16 *p = efi_to_utf16(path, NULL);
+
+	if (!path.n || (p[0] != '/' && p[0] != '\\')) {
+		struct span rooted = efi_join(SPAN("/"), "", path);
+		efi_free(p);
+		p = efi_to_utf16(rooted, NULL);
+		efi_free((void *)rooted.p);
+	}
+	for (UINTN i = 0; p[i]; i++)
+		if (p[i] == '/')
+			p[i] = '\\';
+	return p;
+}
+
+struct span efi_join(struct span a, const char *between, struct span b)
+{
+	size_t size = a.n + text_length(between) + b.n + 1;
+	struct text t = text_in(efi_new(char, size), size);
+
+	text_add(&t, a);
+	text_add(&t, span_of(between));
+	text_add(&t, b);
+	return text_span(&t);
+}
+
+static void print_span(struct span s)
+{
+	CHAR16 *p = efi_to_utf16(s, NULL);
+
+	ST->ConOut->OutputString(ST->ConOut, p);
+	efi_free(p);
+}
+
+void efi_message(struct span subject, struct span text)
+{
+	print_span(SPAN(GRANULE_BOOT_NAME ": "));
+	if (subject.n) {
+		print_span(subject);
+		print_span(SPAN(": "));
+	}
+	print_span(text);
+	print_span(SPAN("\r\n"));
+}
+
+const char *efi_status_text(EFI_STATUS status)
+{
+	switch (status) {
+	case EFI_SUCCESS:
+		return "returned without an error";
+	case EFI_NOT_FOUND:
+		return "not found";
+	case EFI_ACCESS_DENIED:
+		return "access denied (Secure Boot?)";
+	case EFI_SECURITY_VIOLATION:
+		return "not trusted by Secure Boot";
+	case EFI_UNSUPPORTED:
+		return "unsupported (wrong format or architecture, or a page size that the CPU lacks)";
+	case EFI_LOAD_ERROR:
+		return "load error (damaged image)";
+	case EFI_INVALID_PARAMETER:
+		return "invalid parameter";
+	case EFI_OUT_OF_RESOURCES:
+		return "out of memory";
+	case EFI_DEVICE_ERROR:
+		return "device error";
+	case EFI_VOLUME_CORRUPTED:
+		return "file system is damaged";
+	case EFI_NO_MEDIA:
+	case EFI_MEDIA_CHANGED:
+		return "medium is gone";
+	case EFI_WRITE_PROTECTED:
+		return "write protected";
+	case EFI_ALREADY_STARTED:
+		return "somebody else already offers an initrd";
+	case EFI_ABORTED:
+		return "aborted";
+	default:
+		return "firmware error";
+	}
+}
+
+UINT64 efi_now_us(void)
+{
+#if defined(__aarch64__)
+	UINT64 count, frequency;
+
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(count));
+	__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
+	if (!frequency)
+		return 0;
+	/* Split, so that the product cannot overflow. */
+	return count / frequency * 1000000 + count % frequency * 1000000 / frequency;
+#elif defined(__x86_64__)
+	static UINT64 per_us;
+	UINT32 low, high;
+
+	if (!per_us) {
+		UINT64 before;
+		__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+		before = (UINT64)high << 32 | low;
+		BS->Stall(1000);
+		__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+		per_us = (((UINT64)high << 32 | low) - before) / 1000;
+		if (!per_us)
+			per_us = 1;
+	}
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return ((UINT64)high << 32 | low) / per_us;
+#else
+	return 0;
+#endif
+}

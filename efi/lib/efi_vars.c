@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <granule/variables.h>
+
+#include "efi_vars.h"
+
+EFI_GUID efi_loader_guid = LOADER_GUID_INIT;
+EFI_GUID efi_granule_guid = GRANULE_GUID_INIT;
+
+#define VOLATILE_FOR_OS (EFI_VARIABLE_BOOTSERVICE_ACCESS | EFI_VARIABLE_RUNTIME_ACCESS)
+
+struct span efi_var_get(EFI_GUID *guid, const CHAR16 *name)
+{
+	UINTN size = 0;
+	EFI_STATUS status = RT->GetVariable((CHAR16 *)name, guid, NULL, &size, NULL);
+
+	if (status != EFI_BUFFER_TOO_SMALL)
+		return SPAN_NONE;
+	CHAR16 *data = efi_alloc(size + sizeof(CHAR16));
+	struct span value = SPAN_NONE;
+	if (!EFI_ERROR(RT->GetVariable((CHAR16 *)name, guid, NULL, &size, data)))
+		value = efi_to_utf8(data, size / sizeof(CHAR16));
+	efi_free(data);
+	return value;
+}
+
+void efi_var_publish_bytes(EFI_GUID *guid, const CHAR16 *name, const void *data, UINTN size)
+{
+	RT->SetVariable((CHAR16 *)name, guid, VOLATILE_FOR_OS, size, (VOID *)data);
+}
+
+void efi_var_publish(EFI_GUID *guid, const CHAR16 *name, struct span value)
+{
+	UINTN bytes;
+	CHAR16 *data = efi_to_utf16(value, &bytes);
+
+	efi_var_publish_bytes(guid, name, data, bytes);
+	efi_free(data);
+}
+
+void efi_var_publish_number(EFI_GUID *guid, const CHAR16 *name, UINT64 value)
+{
+	char digits[24];
+	struct text t = text_in(digits, sizeof(digits));
+
+	text_add_number(&t, value, 1);
+	efi_var_publish(guid, name, text_span(&t));
+}
+
+BOOLEAN efi_var_delete(EFI_GUID *guid, const CHAR16 *name)
+{
+	UINTN size = 0;
+
+	RT->SetVariable((CHAR16 *)name, guid, 0, 0, NULL);
+	return RT->GetVariable((CHAR16 *)name, guid, NULL, &size, NULL) == EFI_NOT_FOUND;
+}

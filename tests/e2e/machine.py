@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A QEMU machine with EDK II firmware, driven over its serial port."""
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+FIRMWARE = Path("/usr/share/AAVMF")
+ALL_SIZES = "max,pauth-impdef=on"
+WITHOUT_16K = "cortex-a72"
+READY = "@@READY@@"
+# Wall time for one boot; it takes about 2 s on an idle machine.
+BOOT_TIMEOUT = 240
+
+_escape = re.compile(r"\x1b\[[0-9;?=]*[A-Za-z]|\x1b[()][A-Z0-9]|\r")
+
+
+class Hang(Exception):
+    pass
+
+
+class Machine:
+    """`console` is what was printed since the last start or reboot."""
+
+    def __init__(self, folder, disk, cpu=ALL_SIZES):
+        self.folder, self.disk, self.cpu = Path(folder), disk, cpu
+        self.variables = self.folder / "variables.fd"
+        self.qemu, self.console, self.taken = None, "", 0
+        if not self.variables.exists():
+            shutil.copy(FIRMWARE / "AAVMF_VARS.fd", self.variables)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def start(self, wait=True):
+        self.qemu = subprocess.Popen(
+            [
+                "qemu-system-aarch64", "-M", "virt", "-cpu", self.cpu, "-m", "1024",
+                # Repeatable guest time, and no waiting in real time.
+                "-icount", "shift=0,sleep=off",
+                "-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={FIRMWARE}/AAVMF_CODE.fd",
+                "-drive", f"if=pflash,unit=1,format=raw,file={self.variables}",
+                "-drive", f"if=virtio,format=raw,file={self.disk}",
+                "-display", "none", "-monitor", "none", "-nic", "none", "-serial", "stdio",
+            ],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )
+        self.console, self.taken = "", 0
+        if wait:
+            self.wait_for(READY)
+        return self
+
+    def _read(self, timeout):
+        """Takes in what comes within the time; False at the end of the output or of the time."""
+        if not select.select([self.qemu.stdout], [], [], max(0, timeout))[0]:
+            return False
+        data = os.read(self.qemu.stdout.fileno(), 65536)
+        self.console += _escape.sub("", data.decode(errors="replace"))
+        return bool(data)
+
+    def wait_for(self, mark, timeout=BOOT_TIMEOUT):
+        """Reads on until `mark` (a regular expression) is printed; returns the match and the text before it."""
+        deadline = time.monotonic() + timeout
+        while True:
+            found = re.compile(mark).search(self.console, self.taken)
+            if found:
+                before = self.console[self.taken:found.start()]
+                self.taken = found.end()
+                return found, before
+            if not self._read(deadline - time.monotonic()):
+                raise Hang(f"{mark!r} was not printed; the console ends with:\n{self.console[-3000:]}")
+
+    def send(self, text):
+        self.qemu.stdin.write(text.encode())
+        self.qemu.stdin.flush()
+
+    def run(self, command):
+        """Runs a command in the guest: (exit code, output)."""
+        while self._read(0):
+            pass
+        self.taken = len(self.console)
+        self.send(command + "\n")
+        done, before = self.wait_for(r"@@DONE (\d+)@@\n")
+        return int(done.group(1)), before.strip("\n")
+
+    def ok(self, command):
+        code, out = self.run(command)
+        assert code == 0, f"{command}: exit {code}\n{out}"
+        return out
+
+    def reboot(self, wait=True):
+        self.console, self.taken = "", 0
+        self.send("sync; umount -r /efi /state 2>/dev/null; reboot -f\n")
+        if wait:
+            self.wait_for(READY)
+        return self
+
+    def power_off(self):
+        self.send("sync; umount -r /efi 2>/dev/null; poweroff -f\n")
+        self.qemu.communicate(timeout=BOOT_TIMEOUT)
+        self.qemu = None
+
+    def kill(self):
+        """Like a power cut."""
+        if self.qemu:
+            self.qemu.kill()
+            self.qemu.wait()
+            self.qemu = None
+
+    # ---- what tests ask most ----
+
+    def page_size(self):
+        """From the auxiliary vector (AT_PAGESZ, type 6) of a process in the guest."""
+        words = self.ok("od -v -An -t d8 /proc/self/auxv").split()
+        return dict(zip(map(int, words[::2]), map(int, words[1::2])))[6]
