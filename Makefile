@@ -32,6 +32,15 @@ EFI_BOOT := $(wildcard efi/boot/*.c)
 LIBS := -lsmartcols -lblkid -lmount -lefivar -lefiboot -ljson-c
 USER_CPPFLAGS := $(CPPFLAGS) -D_GNU_SOURCE -Iuserspace -DGRANULE_LIBDIR='"$(libdir)/granule"'
 
+# One short line per step; V=1 shows the commands.
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-8s %s\n'
+endif
+
 .PHONY: all check demo deps install format clean check-unit check-fuzz check-cli check-e2e kernels quiet-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -92,12 +101,15 @@ $(BUILD)/sysroot.stamp:
 define command_rules
 $(BUILD)/$(1)/core/%.o: core/%.c
 	@mkdir -p $$(@D)
-	$$($(1)_CC) $(CSTD) $(WARN) -Wconversion -ffreestanding $$($(1)_CFLAGS) $(CPPFLAGS) -MMD -MP -c $$< -o $$@
+	$$(say) CC $$@
+	$$(Q)$$($(1)_CC) $(CSTD) $(WARN) -Wconversion -ffreestanding $$($(1)_CFLAGS) $(CPPFLAGS) -MMD -MP -c $$< -o $$@
 $(BUILD)/$(1)/userspace/%.o: userspace/%.c
 	@mkdir -p $$(@D)
-	$$($(1)_CC) $(CSTD) $(WARN) $$($(1)_CFLAGS) $(USER_CPPFLAGS) -MMD -MP -c $$< -o $$@
+	$$(say) CC $$@
+	$$(Q)$$($(1)_CC) $(CSTD) $(WARN) $$($(1)_CFLAGS) $(USER_CPPFLAGS) -MMD -MP -c $$< -o $$@
 $(BUILD)/$(1)/granule: $(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE) $(USER))
-	$$($(1)_CC) $$($(1)_LDFLAGS) $$^ $$($(1)_LIBS) -o $$@
+	$$(say) LINK $$@
+	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) $$^ $$($(1)_LIBS) -o $$@
 endef
 $(foreach variant,host asan aarch64,$(eval $(call command_rules,$(variant))))
 
@@ -134,24 +146,29 @@ x64_BFD := pei-x86-64
 define efi_rules
 $(BUILD)/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	$$($(1)_PREFIX)gcc $(EFI_CFLAGS) $$($(1)_CFLAGS) $(CPPFLAGS) -isystem $$($(1)_ROOT)/usr/include/efi \
+	$$(say) CC $$@
+	$$(Q)$$($(1)_PREFIX)gcc $(EFI_CFLAGS) $$($(1)_CFLAGS) $(CPPFLAGS) -isystem $$($(1)_ROOT)/usr/include/efi \
 		-isystem $$($(1)_ROOT)/usr/include/efi/$$($(1)_ARCH) -MMD -MP -c $$< -o $$@
 $(BUILD)/$(1)/%.o: %.S
 	@mkdir -p $$(@D)
-	$$($(1)_PREFIX)gcc $(CPPFLAGS) -c $$< -o $$@
+	$$(say) AS $$@
+	$$(Q)$$($(1)_PREFIX)gcc $(CPPFLAGS) -c $$< -o $$@
 $(BUILD)/$(1)/granule-boot.so: $(BUILD)/$(1)/efi/lib/start-$$($(1)_ARCH).o $(BUILD)/$(1)/efi/lib/sections.o \
 		$(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE) $(EFI_LIB) $(EFI_BOOT)) efi/lib/efi.lds
-	$$($(1)_PREFIX)ld $(EFI_LDFLAGS) $$(filter %.o,$$^) -L$$($(1)_ROOT)/usr/lib -lefi -lgnuefi -o $$@
+	$$(say) LINK $$@
+	$$(Q)$$($(1)_PREFIX)ld $(EFI_LDFLAGS) $$(filter %.o,$$^) -L$$($(1)_ROOT)/usr/lib -lefi -lgnuefi -o $$@
 $(BUILD)/granule-boot$(1).efi: $(BUILD)/$(1)/granule-boot.so $(BUILD)/pe-finish
-	$$($(1)_PREFIX)objcopy -O $$($(1)_BFD) --subsystem=efi-app --file-alignment=512 --section-alignment=4096 \
+	$$(say) EFI $$@
+	$$(Q)$$($(1)_PREFIX)objcopy -O $$($(1)_BFD) --subsystem=efi-app --file-alignment=512 --section-alignment=4096 \
 		$(EFI_SECTIONS) $$< $$@
-	$(BUILD)/pe-finish $$@
+	$$(Q)$(BUILD)/pe-finish $$@
 endef
 $(foreach arch,aa64 x64,$(eval $(call efi_rules,$(arch))))
 
 $(BUILD)/pe-finish: efi/tools/pe-finish.c core/pe.c core/error.c $(wildcard include/granule/*.h)
 	@mkdir -p $(BUILD)
-	gcc $(CSTD) $(WARN) -O1 $(CPPFLAGS) $(filter %.c,$^) -o $@
+	$(say) CC $@
+	$(Q)gcc $(CSTD) $(WARN) -O1 $(CPPFLAGS) $(filter %.c,$^) -o $@
 
 # ---- set-up --------------------------------------------------------------------------------------------------
 
@@ -169,15 +186,18 @@ FUZZ_RUNS := 20000
 
 $(BUILD)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(patsubst %.c,$(BUILD)/asan/%.o,$(CORE))
 	@mkdir -p $(@D)
-	gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(CPPFLAGS) $(filter %.c %.o,$^) -lcmocka -o $@
+	$(say) CC $@
+	$(Q)gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(CPPFLAGS) $(filter %.c %.o,$^) -lcmocka -o $@
 
 $(BUILD)/fuzz/core/%.o: core/%.c
 	@mkdir -p $(@D)
-	clang $(CSTD) -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(CPPFLAGS) -MMD -MP \
+	$(say) CC $@
+	$(Q)clang $(CSTD) -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all $(CPPFLAGS) -MMD -MP \
 		-c $< -o $@
 
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(patsubst %.c,$(BUILD)/fuzz/%.o,$(CORE))
-	clang $(CSTD) -Wall -Wextra -Werror -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	$(say) CC $@
+	$(Q)clang $(CSTD) -Wall -Wextra -Werror -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 		$(CPPFLAGS) $(filter %.c %.o,$^) -o $@
 
 check-unit: $(UNIT)

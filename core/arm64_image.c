@@ -152,6 +152,17 @@ int image_head_parse(const void *head, size_t size, uint64_t file_size, struct i
 	return 0;
 }
 
+const char *image_objection(const struct image_head *head, uint16_t machine)
+{
+	if (!head->has_pe) {
+		if (head->has_arm64)
+			return "kernel was built without an EFI stub";
+		return head->container == CONTAINER_UNKNOWN ? "not a kernel" :
+							      "compressed in a way that firmware cannot start";
+	}
+	return head->pe.machine == machine ? NULL : error_text(ERROR_ARCHITECTURE);
+}
+
 const char *image_container_name(enum image_container container)
 {
 	static const char *const names[] = {

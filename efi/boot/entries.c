@@ -54,18 +54,6 @@ static void look_into_uki(EFI_FILE_HANDLE file, struct image_head *head)
 		head->has_arm64 = arm64_image_parse(inner, n, &head->arm64) == 0;
 }
 
-/* Says what is wrong with a kernel file, NULL if it can be started here. */
-static const char *objection(const struct image_head *head)
-{
-	if (!head->has_pe)
-		return head->container == CONTAINER_UNKNOWN ? "not a kernel" :
-		       head->has_arm64 ? "built without an EFI stub" :
-					 "compressed in a way that firmware cannot start";
-	if (head->pe.machine != EFI_NATIVE_MACHINE)
-		return error_text(ERROR_ARCHITECTURE);
-	return NULL;
-}
-
 /* Looks at the file that the entry starts; sets its page size, or marks it. */
 static void look_at_image(struct boot *b, struct entry *e)
 {
@@ -88,7 +76,7 @@ static void look_at_image(struct boot *b, struct entry *e)
 	}
 
 	int error = image_head_parse(bytes, n, size, &head, &offset);
-	const char *wrong = error ? error_text(error) : objection(&head);
+	const char *wrong = error ? error_text(error) : image_objection(&head, EFI_NATIVE_MACHINE);
 	if (wrong) {
 		fail_file(b, e, e->bls.path, wrong);
 		goto out;

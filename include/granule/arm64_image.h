@@ -67,6 +67,9 @@ int zboot_parse(const void *head, size_t size, uint64_t file_size, struct zboot 
  * size that it should have). */
 int image_head_parse(const void *head, size_t size, uint64_t file_size, struct image_head *ret, size_t *ret_offset);
 
+/* What keeps firmware of this machine type (enum pe_machine) from starting the file, as a phrase; NULL if nothing. */
+const char *image_objection(const struct image_head *head, uint16_t machine);
+
 /* "raw", "gzip"...; "unknown". */
 const char *image_container_name(enum image_container container);
 /* "fixed", "selectable", "unknown". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* GRUB's environment block. Input: NAME|VALUE|REST; REST is a whole block, or, if shorter than one, the lines that
- * follow the signature, which is then padded. */
+ * follow the signature, which is then padded. An empty NAME stands for the first variable. */
 #include "fuzz.h"
 #include <granule/env_block.h>
 #include <granule/error.h>
@@ -101,7 +101,7 @@ static void check_set(struct fuzz *f, const char *before, struct span name, stru
 	CHECK(env_block_get(block, name, &tight) == ERROR_SPACE || !value.n);
 	fuzz_check_text(&tight);
 
-	/* Setting it once more changes nothing, unless it moves. */
+	/* Once more fits as well: the old value makes room. */
 	CHECK(env_block_set(block, name, value) == 0 && passes(block));
 }
 
@@ -134,14 +134,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 
 	check_walk(&f, block);
+	CHECK(env_block_set(block, SPAN_NONE, value) == ERROR_SYNTAX);
+	/* Without a name: the first variable that is there. */
+	size_t pos = 0;
+	if (!name.n && env_block_next(block, &pos, &n, &v))
+		name = n;
 	check_set(&f, block, name, value);
 	check_unset(&f, block, name);
-	/* Also a variable that is there. */
-	size_t pos = 0;
-	if (env_block_next(block, &pos, &n, &v)) {
-		check_set(&f, block, n, value);
-		check_unset(&f, block, n);
-	}
 	fuzz_end(&f);
 	return 0;
 }

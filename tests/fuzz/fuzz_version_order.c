@@ -18,17 +18,15 @@ static void check_transitive(struct span a, struct span b, struct span c)
 		CHECK(ac == ab);
 }
 
-/* Noise in front is skipped, and so is noise at the end. */
+/* Noise in front is skipped. At the end it may count: what follows a '~' is compared before noise is skipped. */
 static void check_noise(struct fuzz *f, struct span a)
 {
-	char *noisy = fuzz_alloc(f, a.n + 2);
+	char *noisy = fuzz_alloc(f, a.n + 1);
 
 	noisy[0] = '_';
 	memcpy(noisy + 1, a.p, a.n);
-	noisy[a.n + 1] = '+';
 	CHECK(version_compare(a, (struct span){ noisy, a.n + 1 }) == 0);
 	CHECK(version_compare((struct span){ noisy, a.n + 1 }, a) == 0);
-	CHECK(version_compare(a, (struct span){ noisy + 1, a.n + 1 }) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "boot_facts.h"
+#include "variables.h"
+
+static char *field(struct span record, const char *key)
+{
+	struct span value;
+
+	return boot_record_get(record, span_of(key), &value) ? xstrndup(value) : NULL;
+}
+
+void boot_facts_read(struct boot_facts *ret)
+{
+	struct span key, value;
+
+	*ret = (struct boot_facts){
+		.record = variable_get(VENDOR_GRANULE, "GranuleBoot"),
+		.loader = variable_get(VENDOR_LOADER, "LoaderInfo"),
+		.entry = variable_get(VENDOR_LOADER, "LoaderEntrySelected"),
+	};
+	struct span record = span_of(ret->record);
+	if (!record.p)
+		return;
+
+	ret->explain = field(record, "explain");
+	if (boot_record_get(record, SPAN("page-size"), &value))
+		ret->asked = page_size_parse(value);
+	if (boot_record_get(record, SPAN("kind"), &value))
+		for (enum image_kind k = IMAGE_UNKNOWN; k <= IMAGE_SELECTABLE; k++)
+			if (span_equal(value, span_of(image_kind_name(k))))
+				ret->kind = k;
+	for (size_t pos = 0; boot_record_next(record, &pos, &key, &value);)
+		if (span_equal(key, SPAN("failed")))
+			strings_add(&ret->failures, xstrndup(value));
+}
+
+void boot_facts_free(struct boot_facts *facts)
+{
+	free(facts->record);
+	free(facts->loader);
+	free(facts->entry);
+	free(facts->explain);
+	strings_free(&facts->failures);
+	*facts = (struct boot_facts){ 0 };
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the boot manager said about the boot that is running: GranuleBoot and the Boot Loader Interface. */
+#ifndef GRANULE_BOOT_FACTS_H
+#define GRANULE_BOOT_FACTS_H
+
+#include <granule/boot_record.h>
+
+#include "options.h"
+
+struct boot_facts {
+	char *record;   /* GranuleBoot; NULL if granule-boot did not start this system */
+	char *loader;   /* LoaderInfo */
+	char *entry;    /* LoaderEntrySelected */
+	char *explain;  /* why, a sentence part; NULL if not known */
+	enum page_size asked; /* page size that the entry was expected to have */
+	enum image_kind kind;
+	struct strings failures; /* "ID: TEXT": entries that could not be started in that boot */
+};
+
+void boot_facts_read(struct boot_facts *ret);
+void boot_facts_free(struct boot_facts *facts);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "report.h"
+#include "tables.h"
+#include "variables.h"
+
+static json_object *json_supported(const struct entry *e, page_size_set cpu)
+{
+	if (cpu == PAGE_SIZE_SET_UNKNOWN || e->page_size == PAGE_SIZE_UNKNOWN)
+		return NULL;
+	return json_object_new_boolean(entry_supported(e, cpu));
+}
+
+static json_object *json_tries(const struct entry *e, uint32_t tries)
+{
+	return e->counter.present ? json_object_new_int64(tries) : NULL;
+}
+
+static json_object *json_entry(const struct entry_set *set, const struct entry *e, const struct entry *running,
+			       const struct entry *by_default, const struct entry *next)
+{
+	json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "id", json_span(e->id));
+	json_object_object_add(o, "title", json_span(e->bls.title));
+	json_object_object_add(o, "version", json_span(e->bls.version));
+	json_object_object_add(o, "page_size", json_page_size(e->page_size));
+	json_object_object_add(o, "kind", json_text(image_kind_name(e->kind)));
+	json_object_object_add(o, "image", json_span(e->bls.path));
+	json_object_object_add(o, "options", json_span(e->bls.options));
+	json_object_object_add(o, "state", json_text(entry_state_name(boot_counter_state(&e->counter))));
+	json_object_object_add(o, "tries_left", json_tries(e, e->counter.left));
+	json_object_object_add(o, "tries_done", json_tries(e, e->counter.done));
+	json_object_object_add(o, "running", json_object_new_boolean(e == running));
+	json_object_object_add(o, "default", json_object_new_boolean(e == by_default));
+	json_object_object_add(o, "next", json_object_new_boolean(e == next));
+	json_object_object_add(o, "supported", json_supported(e, set->cpu));
+	json_object_object_add(o, "problem", json_text(loaded(e)->problem));
+	return o;
+}
+
+static char *state_text(const struct entry_set *set, const struct entry *e)
+{
+	if (e->unusable)
+		return xstrdup("broken");
+	if (!entry_supported(e, set->cpu))
+		return xstrdup("not on this CPU");
+	if (boot_counter_state(&e->counter) == STATE_INDETERMINATE)
+		return xprintf("%u tries left", e->counter.left);
+	return xstrdup(entry_state_name(boot_counter_state(&e->counter)));
+}
+
+static void print_table(const struct entry_set *set, const struct entry *running, const struct entry *by_default,
+			const struct entry *next)
+{
+	static const char *const columns[] = { "", "SIZE", "STATE", "VERSION", "ID", NULL };
+	struct libscols_table *table = table_new(columns);
+
+	for (size_t i = 0; i < set->n; i++) {
+		const struct entry *e = set->entries[i];
+		const char marks[] = { e == running ? '*' : ' ', e == by_default ? 'd' : ' ', e == next ? '>' : ' ', 0 };
+		_cleanup_free_ char *state = state_text(set, e), *version = xstrndup(e->bls.version),
+				    *id = xstrndup(e->id);
+		const char *row[] = { marks, page_size_title(e->page_size), state, version, id };
+		table_add(table, row);
+	}
+	table_print(table);
+	scols_unref_table(table);
+	if (!set->n) {
+		puts("There are no entries; 'granule register' writes them.");
+		return;
+	}
+	puts("\n* running   d default   > next boot");
+	for (size_t i = 0; i < set->n; i++)
+		if (loaded(set->entries[i])->problem)
+			printf("%s: %s\n", loaded(set->entries[i])->id, loaded(set->entries[i])->problem);
+}
+
+int cmd_list(const struct options *o)
+{
+	struct places places;
+	struct entry_set set;
+	struct next_boot next, by_default;
+
+	if (places_find(o, &places) < 0)
+		return EXIT_FAILED;
+	if (entry_set_load(o, &places, &set) < 0) {
+		places_free(&places);
+		return EXIT_FAILED;
+	}
+	_cleanup_free_ char *selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
+	const struct entry *running = entry_set_by_id(&set, selected);
+	next_boot(&set, &next);
+	default_boot(&set, &by_default);
+
+	if (o->json) {
+		json_object *root = json_object_new_object(), *array = json_object_new_array();
+
+		for (size_t i = 0; i < set.n; i++)
+			json_object_array_add(array, json_entry(&set, set.entries[i], running, by_default.entry, next.entry));
+		json_object_object_add(root, "entries", array);
+		json_print(root);
+	} else {
+		print_table(&set, running, by_default.entry, next.entry);
+	}
+	for (size_t i = 0; i < set.skipped.n; i++)
+		complain("skipped %s", set.skipped.items[i]);
+	entry_set_free(&set);
+	places_free(&places);
+	return EXIT_DONE;
+}

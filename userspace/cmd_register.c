@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes type 1 entries. For each kernel: first its files, each complete before it has its name; then the entries, each
+ * by one rename; then what no entry names any more is removed. Wherever power is cut, every entry names files that
+ * are there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <granule/bls.h>
+
+#include "image_file.h"
+#include "kernels.h"
+#include "registry.h"
+#include "safe_file.h"
+#include "system.h"
+
+struct work {
+	const struct options *o;
+	struct places places;
+	struct entry_set set; /* as it was before */
+	struct actions actions;
+	char *token, *title, *machine_id, *options;
+	page_size_set sizes; /* wanted for selectable kernels */
+	enum page_size first; /* class that sorts first */
+	struct strings written; /* ids */
+};
+
+/* ---- files ---- */
+
+/* Path on the partition of a file that lies on it; NULL if it does not. */
+static char *path_on_partition(const struct work *w, const char *path)
+{
+	char real[PATH_MAX], boot[PATH_MAX];
+
+	if (!realpath(path, real) || !realpath(w->places.boot, boot))
+		return NULL;
+	size_t n = strlen(boot);
+	return strncmp(real, boot, n) == 0 && real[n] == '/' ? xstrdup(real + n) : NULL;
+}
+
+static int check_space(const struct work *w, const char *path, size_t size)
+{
+	struct statvfs st;
+
+	if (statvfs(w->places.boot, &st) < 0 || (uint64_t)st.f_bavail * st.f_frsize >= size + (1 << 16))
+		return 0;
+	complain("%s: no room on %s: %zu KiB are needed, %llu KiB are free", path, w->places.boot, size >> 10,
+		 (unsigned long long)((uint64_t)st.f_bavail * st.f_frsize >> 10));
+	return -ENOSPC;
+}
+
+/* Stores content on the partition unless it is there. Returns 0 or -errno after one printed line. */
+static int store(struct work *w, const char *source, const char *target, const void *data, size_t size)
+{
+	_cleanup_free_ char *path = path_join(w->places.boot, target);
+	struct stat st;
+
+	if (stat(path, &st) == 0 && (size_t)st.st_size == size)
+		return 0;
+	int r = w->o->dry_run ? 0 : check_space(w, source, size);
+	if (r < 0)
+		return r;
+	if (!w->o->dry_run)
+		r = safe_file_write(path, data, size);
+	if (r < 0) {
+		complain("%s: cannot be written: %s", path, strerror(-r));
+		return r;
+	}
+	action(&w->actions, "copied %s to %s", source, path);
+	return 0;
+}
+
+/* Puts a kernel where firmware can start it. *ret is its path on the partition. */
+static int place_kernel(struct work *w, const char *path, const char *name, const struct image_file *image, char **ret)
+{
+	_cleanup_free_ char *problem = NULL, *data = NULL;
+	size_t size;
+
+	if (image->head.has_pe) {
+		*ret = path_on_partition(w, path);
+		if (*ret)
+			return 0;
+	}
+	/* Compressed kernels (Ubuntu's are) are stored unpacked: firmware cannot start them as they are. */
+	int r = image_file_startable(path, &data, &size, &problem);
+	if (r < 0) {
+		complain("%s: %s", path, problem);
+		return r;
+	}
+	*ret = registry_content_path(w->token, name, "linux", data, size);
+	return store(w, path, *ret, data, size);
+}
+
+static int place_initrd(struct work *w, const char *path, const char *name, struct strings *ret)
+{
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	char *target = path_on_partition(w, path);
+
+	if (!target) {
+		int r = read_file(path, 0, &data, &size);
+		if (r < 0) {
+			complain("%s: %s", path, strerror(-r));
+			return r;
+		}
+		target = registry_content_path(w->token, name, "initrd", data, size);
+		r = store(w, path, target, data, size);
+		if (r < 0) {
+			free(target);
+			return r;
+		}
+	}
+	strings_add(ret, target);
+	return 0;
+}
+
+static int place_initrds(struct work *w, const char *name, struct strings *ret)
+{
+	_cleanup_free_ char *expected = NULL, *found = NULL;
+
+	for (size_t i = 0; i < w->o->initrds.n; i++) {
+		int r = place_initrd(w, w->o->initrds.items[i], name, ret);
+		if (r < 0)
+			return r;
+	}
+	if (w->o->initrds.n || w->o->no_initrd || w->o->kernel)
+		return 0;
+	found = kernels_initrd(w->o, name, &expected);
+	if (found)
+		return place_initrd(w, found, name, ret);
+	complain("%s: no initrd for it (such as %s); skipped. If it needs none: --no-initrd", name, expected);
+	return -ENOENT;
+}
+
+/* ---- entries ---- */
+
+static int write_entry(struct work *w, const struct registration *r)
+{
+	_cleanup_free_ char *file_name = registry_file_name(w->token, r->name, r->page_size);
+	_cleanup_free_ char *path = xprintf("%s/loader/entries/%s", w->places.boot, file_name);
+
+	if (!bls_file_name_valid(span_of(file_name))) {
+		complain("%s: not a name for an entry (ASCII letters, digits and +-_. only, at most 255)", file_name);
+		return -EINVAL;
+	}
+	_cleanup_free_ char *text = registry_text(r, w->first);
+	if (!text)
+		return -EINVAL;
+	strings_add(&w->written, xstrdup(file_name));
+
+	/* The same entry may stand there with a boot counter in its name. */
+	const struct entry *there = entry_set_by_id(&w->set, file_name);
+	if (there && !there->bls.from_granule && !w->o->force) {
+		complain("%s: exists and was not written by granule; --force replaces it", path);
+		return -EEXIST;
+	}
+	if (there && strcmp(loaded(there)->text, text) == 0)
+		return 0;
+	int error = w->o->dry_run ? 0 : safe_file_write(path, text, strlen(text));
+	if (error < 0) {
+		complain("%s: cannot be written: %s", path, strerror(-error));
+		return error;
+	}
+	action(&w->actions, "wrote %s", path);
+	if (there && strcmp(loaded(there)->file_name, file_name) != 0) {
+		_cleanup_free_ char *twin = xprintf("%s/loader/entries/%s", w->places.boot, loaded(there)->file_name);
+		error = w->o->dry_run ? 0 : safe_file_remove(twin);
+		if (error < 0)
+			complain("%s: cannot be removed: %s", twin, strerror(-error));
+		else
+			action(&w->actions, "removed %s", twin);
+	}
+	return 0;
+}
+
+/* An entry of somebody else that starts the same fixed kernel: another one would only be its double. */
+static const struct entry *foreign_twin(const struct work *w, const char *linux_path, enum image_kind kind)
+{
+	for (size_t i = 0; kind != IMAGE_SELECTABLE && i < w->set.n; i++) {
+		const struct entry *e = w->set.entries[i];
+		if (!e->bls.from_granule && span_equal_nocase(e->bls.path, span_of(linux_path)))
+			return e;
+	}
+	return NULL;
+}
+
+static int write_entries(struct work *w, struct registration *r)
+{
+	int result = 0;
+
+	if (r->kind != IMAGE_SELECTABLE) {
+		r->page_size = r->image_page_size;
+		return write_entry(w, r);
+	}
+	for (enum page_size s = PAGE_SIZE_4K; s <= PAGE_SIZE_64K && result == 0; s++) {
+		r->page_size = s;
+		if (page_size_in(s, w->sizes))
+			result = write_entry(w, r);
+	}
+	return result;
+}
+
+static bool wanted(const struct work *w, const struct image_file *image)
+{
+	return !w->o->page_sizes.n || image->kind == IMAGE_SELECTABLE || page_size_in(image->page_size, w->sizes);
+}
+
+/* Whether a kernel is one for this machine; says why not. */
+static bool acceptable(const struct work *w, const char *path, const struct image_file *image)
+{
+	const char *machine = pe_machine_name(system_machine(w->o));
+
+	if (image->head.container == CONTAINER_UNKNOWN)
+		complain("%s: not a kernel; skipped", path);
+	else if (strcmp(image->architecture, machine) != 0)
+		complain("%s: made for %s, this machine is %s; skipped", path, image->architecture, machine);
+	else if (image->head.container == CONTAINER_RAW && !image->head.has_pe)
+		complain("%s: built without an EFI stub, firmware cannot start it; skipped", path);
+	else
+		return true;
+	return false;
+}
+
+/* Writes files and entries for a kernel whose facts are known. `initrds` is to be freed by the caller. */
+static int register_image(struct work *w, const struct kernel_file *kernel, const struct image_file *image,
+			  struct strings *initrds)
+{
+	const char *name = kernel->name ? kernel->name : image->release;
+	_cleanup_free_ char *linux_path = NULL, *trial = NULL;
+	struct registration reg = {
+		.name = name,
+		.version = image->release ? image->release : name,
+		.title = w->title,
+		.machine_id = w->machine_id,
+		.architecture = pe_machine_efi_name(system_machine(w->o)),
+		.linux_path = "",
+		.initrd_paths = initrds,
+		.options = w->options,
+		.kind = image->kind,
+		.image_page_size = image->page_size,
+		.page_size = image->kind == IMAGE_SELECTABLE ? PAGE_SIZE_64K : image->page_size,
+	};
+
+	if (!name) {
+		complain("%s: its release is not known; call the file vmlinuz-RELEASE; skipped", kernel->path);
+		return -EINVAL;
+	}
+	/* The command line is checked before anything is copied. */
+	trial = registry_text(&reg, w->first);
+	int r = trial ? place_initrds(w, name, initrds) : -EINVAL;
+	if (r == 0)
+		r = place_kernel(w, kernel->path, name, image, &linux_path);
+	if (r < 0)
+		return r;
+
+	const struct entry *twin = foreign_twin(w, linux_path, image->kind);
+	if (twin && !w->o->force) {
+		if (!w->o->json)
+			printf("%s has the entry %.*s already\n", kernel->path, (int)twin->id.n, twin->id.p);
+		return 0;
+	}
+	reg.linux_path = linux_path;
+	return write_entries(w, &reg);
+}
+
+static int register_kernel(struct work *w, const struct kernel_file *kernel)
+{
+	struct strings initrds = { 0 };
+	struct image_file image;
+	_cleanup_free_ char *problem = NULL;
+	int r = image_file_read(kernel->path, w->o->root, &image, &problem);
+
+	if (r < 0)
+		complain("%s: %s; skipped", kernel->path, problem);
+	else if (!acceptable(w, kernel->path, &image))
+		r = -EINVAL;
+	else if (wanted(w, &image))
+		r = register_image(w, kernel, &image, &initrds);
+	strings_free(&initrds);
+	image_file_free(&image);
+	return r;
+}
+
+/* ---- the command ---- */
+
+/* The specification asks for a file that says what kind of entries the folder holds. */
+static int write_srel(struct work *w)
+{
+	_cleanup_free_ char *path = path_join(w->places.boot, "loader/entries.srel");
+	int r;
+
+	if (path_exists(path))
+		return 0;
+	r = w->o->dry_run ? 0 : safe_file_write(path, "type1\n", 6);
+	if (r < 0)
+		complain("%s: cannot be written: %s", path, strerror(-r));
+	else
+		action(&w->actions, "wrote %s", path);
+	return r;
+}
+
+static int read_sizes(const struct options *o, page_size_set cpu, page_size_set *ret)
+{
+	*ret = cpu == PAGE_SIZE_SET_UNKNOWN ? PAGE_SIZE_SET_ALL : cpu;
+	if (!o->page_sizes.n)
+		return 0;
+	*ret = 0;
+	for (size_t i = 0; i < o->page_sizes.n; i++) {
+		enum page_size size = page_size_parse_typed(span_of(o->page_sizes.items[i]));
+		if (size == PAGE_SIZE_UNKNOWN) {
+			complain("--page-size %s: not a page size (4k, 16k, 64k)", o->page_sizes.items[i]);
+			return -EINVAL;
+		}
+		*ret |= (page_size_set)(1u << size);
+	}
+	return 0;
+}
+
+static void say_stale(const struct work *w)
+{
+	for (size_t i = 0; i < w->set.n; i++) {
+		const struct entry *e = w->set.entries[i];
+		if (e->bls.from_granule && !strings_has(&w->written, loaded(e)->id) && !w->o->json)
+			printf("%s: its kernel is not in /boot any more; 'granule unregister %s' removes it\n",
+			       loaded(e)->id, loaded(e)->id);
+	}
+}
+
+static int work_start(const struct options *o, struct work *w)
+{
+	*w = (struct work){ .o = o, .actions = { .options = o } };
+	if (places_find(o, &w->places) < 0)
+		return -ENOENT;
+	int r = entry_set_load(o, &w->places, &w->set);
+	if (r < 0)
+		return r;
+	r = read_sizes(o, w->set.cpu, &w->sizes);
+	if (r < 0)
+		return r;
+	w->token = registry_token(o);
+	w->options = kernels_options(o);
+	if (!w->token)
+		complain("no name for this system: write one word to /etc/kernel/entry-token");
+	if (!w->token || !w->options)
+		return -ENOENT;
+	_cleanup_free_ char *id = path_join(o->root, "etc/machine-id");
+	w->machine_id = read_line(id);
+	if (w->machine_id && strlen(w->machine_id) != 32) {
+		free(w->machine_id);
+		w->machine_id = NULL;
+	}
+	w->title = o->title ? xstrdup(o->title) : system_os_release(o, "PRETTY_NAME");
+	if (!w->title)
+		w->title = xstrdup("Linux");
+	w->first = w->set.input.policy;
+	if (w->first == PAGE_SIZE_UNKNOWN && !system_is_other(o))
+		w->first = page_size_from_bytes(system_page_size());
+	return 0;
+}
+
+static void work_free(struct work *w)
+{
+	entry_set_free(&w->set);
+	places_free(&w->places);
+	free(w->token);
+	free(w->title);
+	free(w->machine_id);
+	free(w->options);
+	strings_free(&w->written);
+}
+
+int cmd_register(const struct options *o)
+{
+	struct kernel_files kernels = { 0 };
+	struct entry_set after;
+	struct work w;
+	int exit_code = EXIT_FAILED;
+
+	if (work_start(o, &w) < 0)
+		goto out;
+	if (o->kernel)
+		kernels_from_option(o, &kernels);
+	else if (kernels_find(o, &kernels) < 0)
+		goto out;
+
+	if (write_srel(&w) < 0)
+		goto out;
+	for (size_t i = 0; i < kernels.n; i++)
+		if (register_kernel(&w, &kernels.items[i]) < 0)
+			w.actions.failed = true;
+	if (!o->kernel)
+		say_stale(&w);
+
+	if (entry_set_load(o, &w.places, &after) < 0)
+		goto out;
+	/* Content that was replaced: its old files have no entry now. */
+	for (size_t i = 0; i < w.set.n && !o->dry_run; i++)
+		registry_collect(&w.actions, &w.places, &after, w.set.entries[i]->bls.path);
+	exit_code = actions_finish(&w.actions, &after);
+	entry_set_free(&after);
+out:
+	strings_free(&w.actions.done);
+	kernels_free(&kernels);
+	work_free(&w);
+	return exit_code;
+}

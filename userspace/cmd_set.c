@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `set` and `once`: what boots from now on, what boots next time only.
+ *
+ * Order of writes: the new wish first, then what would win over it is cleared. If power fails in between, the old
+ * wish still wins, and the machine boots as before. */
+#include <errno.h>
+#include <string.h>
+
+#include "registry.h"
+#include "wishes.h"
+
+struct job {
+	const struct options *o;
+	struct places places;
+	struct entry_set set;
+	struct actions actions;
+	bool variables; /* can be written */
+	const char *why_not;
+};
+
+static int job_start(const struct options *o, struct job *ret)
+{
+	*ret = (struct job){ .o = o, .actions = { .options = o } };
+	if (places_find(o, &ret->places) < 0)
+		return -ENOENT;
+	int r = entry_set_load(o, &ret->places, &ret->set);
+	if (r < 0) {
+		places_free(&ret->places);
+		return r;
+	}
+	ret->variables = variables_writable(&ret->why_not);
+	return 0;
+}
+
+static int job_end(struct job *j, int r)
+{
+	int exit_code;
+
+	if (r < 0)
+		j->actions.failed = true;
+	if (r < 0 && !j->o->json) {
+		/* The line about the error was printed; what was done before it is said too. */
+		strings_free(&j->actions.done);
+		exit_code = EXIT_FAILED;
+	} else {
+		exit_code = actions_finish(&j->actions, &j->set);
+	}
+	entry_set_free(&j->set);
+	places_free(&j->places);
+	return exit_code;
+}
+
+/* A wish that is stored in a variable or, where these cannot be written, as a line of loader.conf. */
+static int store(struct job *j, const char *variable, const char *key, const char *value)
+{
+	if (j->variables)
+		return wish_variable(&j->actions, &j->set, variable, value);
+	return wish_conf(&j->actions, &j->set, &j->places, key, value);
+}
+
+/* Clears a wish in both places, since either would win. A variable that cannot be cleared is an error. */
+static int clear(struct job *j, const char *variable, const char *current, const char *key)
+{
+	int r = 0;
+
+	if (current && !j->variables) {
+		complain("%s is set to %s and would win, but cannot be cleared: %s", variable, current, j->why_not);
+		return -EROFS;
+	}
+	if (current)
+		r = wish_variable(&j->actions, &j->set, variable, NULL);
+	if (r == 0 && key)
+		r = wish_conf(&j->actions, &j->set, &j->places, key, NULL);
+	return r;
+}
+
+/* A variable that stands in the way of a wish in loader.conf cannot be overruled. */
+static int check_overrule(const struct job *j, const char *variable, const char *current, const char *wanted)
+{
+	if (j->variables || !current || strcmp(current, wanted) == 0)
+		return 0;
+	complain("%s is set to %s and would win, but cannot be changed: %s", variable, current, j->why_not);
+	return -EROFS;
+}
+
+/* Tells whether the next boots will be as wished, and why not. */
+static int confirm(struct job *j, enum page_size size, const struct entry *entry)
+{
+	struct next_boot by_default;
+
+	default_boot(&j->set, &by_default);
+	const struct entry *e = by_default.entry;
+	if (e && (entry ? e == entry : e->page_size == size))
+		return 0;
+	complain("stored, but the next boots will not be so: %s", by_default.explanation);
+	j->actions.failed = true;
+	return 0;
+}
+
+static int set_size(struct job *j, enum page_size size)
+{
+	const char *word = page_size_word(size);
+	enum choose_outcome why;
+	int r;
+
+	if (!j->set.has_policy && !j->o->force) {
+		complain("%s does not know page-size policies; run 'granule install', or set an entry by its id",
+			 j->set.loader);
+		return -ENOTSUP;
+	}
+	if (choose_newest(&j->set.input, size, NULL, &why) == SIZE_MAX && !j->o->force) {
+		complain(why == OUTCOME_UNSUPPORTED ? "this CPU lacks %s pages (--force stores it all the same)" :
+						      "no entry with %s pages can boot (--force stores it all the same)",
+			 page_size_title(size));
+		entry_set_print_candidates(&j->set, NULL, NULL);
+		return -ENOENT;
+	}
+	r = check_overrule(j, "GranulePolicy", j->set.policy_variable, word);
+	if (r == 0)
+		r = store(j, "GranulePolicy", "page-size", word);
+	if (r == 0)
+		r = clear(j, "LoaderEntryDefault", j->set.default_variable, "default");
+	if (r == 0)
+		r = clear(j, "LoaderEntryPreferred", j->set.preferred, "preferred");
+	if (r == 0)
+		r = clear(j, "LoaderEntryOneShot", j->set.oneshot, NULL);
+	/* Loaders that only know sort keys follow as well. */
+	if (r == 0)
+		r = registry_sort(&j->actions, &j->places, &j->set, size);
+	if (r == 0)
+		r = confirm(j, size, NULL);
+	return r;
+}
+
+static int set_entry(struct job *j, const struct entry *e)
+{
+	const char *id = loaded(e)->id, *obstacle = entry_obstacle(&j->set, e);
+	int r;
+
+	if (obstacle && !j->o->force) {
+		complain("%s: %s (--force stores it all the same)", id, obstacle);
+		return -EINVAL;
+	}
+	r = check_overrule(j, "LoaderEntryDefault", j->set.default_variable, id);
+	if (r == 0)
+		r = store(j, "LoaderEntryDefault", "default", id);
+	if (r == 0)
+		r = clear(j, "LoaderEntryPreferred", j->set.preferred, "preferred");
+	if (r == 0)
+		r = clear(j, "LoaderEntryOneShot", j->set.oneshot, NULL);
+	if (r == 0)
+		r = confirm(j, PAGE_SIZE_UNKNOWN, e);
+	return r;
+}
+
+static int set_none(struct job *j)
+{
+	int r = clear(j, "GranulePolicy", j->set.policy_variable, "page-size");
+
+	if (r == 0)
+		r = clear(j, "LoaderEntryDefault", j->set.default_variable, "default");
+	if (r == 0)
+		r = clear(j, "LoaderEntryPreferred", j->set.preferred, "preferred");
+	return r;
+}
+
+int cmd_set(const struct options *o)
+{
+	const char *word = o->arguments[0];
+	enum page_size size = page_size_parse_typed(span_of(word));
+	struct job j;
+	int r;
+
+	if (job_start(o, &j) < 0)
+		return EXIT_FAILED;
+	if (strcmp(word, "none") == 0) {
+		r = set_none(&j);
+	} else if (size != PAGE_SIZE_UNKNOWN) {
+		r = set_size(&j, size);
+	} else {
+		const struct entry *e = entry_set_resolve(&j.set, word, &size);
+		r = e ? set_entry(&j, e) : -ENOENT;
+	}
+	return job_end(&j, r);
+}
+
+/* Whether the loader that will read the one-shot is known to obey it. */
+static int check_loader(const struct job *j)
+{
+	uint64_t features = variable_get_u64(VENDOR_LOADER, "LoaderFeatures", 0);
+
+	if (j->o->force || (features & FEATURE_ENTRY_ONESHOT))
+		return 0;
+	if (!j->set.loader)
+		complain("the loader that started this system does not take part in the Boot Loader Interface: it would "
+			 "ignore a one-shot; run 'granule install', or use --force");
+	else
+		complain("%s says that it does not know one-shots (--force writes it all the same)", j->set.loader);
+	return -ENOTSUP;
+}
+
+static int once_entry(struct job *j, const struct entry *e)
+{
+	const char *obstacle = entry_obstacle(&j->set, e);
+	struct next_boot next;
+	/* A one-shot is the owner's own word: a bad entry may be tried again. */
+	bool may = !obstacle || (!e->unusable && entry_supported(e, j->set.cpu));
+
+	if (!may) {
+		complain("%s: %s", loaded(e)->id, obstacle);
+		return -EINVAL;
+	}
+	int r = check_loader(j);
+	if (r == 0)
+		r = wish_variable(&j->actions, &j->set, "LoaderEntryOneShot", loaded(e)->id);
+	if (r < 0)
+		return r;
+	next_boot(&j->set, &next);
+	if (next.entry != e) {
+		complain("armed, but the next boot will not be so: %s", next.explanation);
+		j->actions.failed = true;
+	}
+	return 0;
+}
+
+int cmd_once(const struct options *o)
+{
+	const char *word = o->arguments[0];
+	const struct entry *e;
+	enum page_size size;
+	struct job j;
+	int r = 0;
+
+	if (job_start(o, &j) < 0)
+		return EXIT_FAILED;
+	if (!j.variables) {
+		complain("a one-shot cannot be armed: %s", j.why_not);
+		r = -EROFS;
+	} else if (strcmp(word, "none") == 0) {
+		r = wish_variable(&j.actions, &j.set, "LoaderEntryOneShot", NULL);
+	} else {
+		e = entry_set_resolve(&j.set, word, &size);
+		r = e ? once_entry(&j, e) : -ENOENT;
+	}
+	return job_end(&j, r);
+}

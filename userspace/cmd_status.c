@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "boot_facts.h"
+#include "report.h"
+#include "system.h"
+#include "variables.h"
+
+static void print_json(const struct options *o, const struct boot_facts *facts, const char *release,
+		       const struct entry_set *set, const struct next_boot *next)
+{
+	json_object *root = json_object_new_object(), *failures = json_object_new_array();
+	enum page_size policy = set ? set->input.policy : PAGE_SIZE_UNKNOWN;
+
+	json_object_object_add(root, "page_size",
+			       system_is_other(o) ? NULL : json_object_new_int64((int64_t)system_page_size()));
+	json_object_object_add(root, "release", json_text(release));
+	json_object_object_add(root, "loader", json_text(facts->loader));
+	json_object_object_add(root, "entry", json_text(facts->entry));
+	json_object_object_add(root, "reason", json_text(facts->explain));
+	json_object_object_add(root, "policy", policy == PAGE_SIZE_UNKNOWN ? NULL : json_page_size(policy));
+	json_object_object_add(root, "next", next ? json_next_boot(next) : NULL);
+	json_object_object_add(root, "cpu_granules", json_page_size_set(system_cpu()));
+	for (size_t i = 0; i < facts->failures.n; i++)
+		json_object_array_add(failures, json_text(facts->failures.items[i]));
+	json_object_object_add(root, "failures", failures);
+	json_print(root);
+}
+
+static void print_line(const char *label, const char *text)
+{
+	printf("%14s: %s\n", label, text);
+}
+
+/* "64K", or the number for a page size that arm64 does not have. */
+static char *running_size_text(void)
+{
+	uint64_t bytes = system_page_size();
+	enum page_size size = page_size_from_bytes(bytes);
+
+	return size == PAGE_SIZE_UNKNOWN ? xprintf("%llu bytes", (unsigned long long)bytes) :
+					   xprintf("%s", page_size_title(size));
+}
+
+static void print_running(const struct options *o, const struct boot_facts *facts, const char *release)
+{
+	if (system_is_other(o))
+		return;
+	_cleanup_free_ char *size = running_size_text();
+	_cleanup_free_ char *running = xprintf("%s pages, kernel %s", size, release ? release : "?");
+	print_line("running", running);
+	print_line("booted entry", facts->entry ? facts->entry : "not known (the loader does not say)");
+	if (facts->explain)
+		print_line("because", facts->explain);
+	for (size_t i = 0; i < facts->failures.n; i++)
+		print_line(i ? "" : "failed", facts->failures.items[i]);
+}
+
+/* What the owner wants, and where it is written. */
+static void print_wishes(const struct entry_set *set)
+{
+	static const struct {
+		enum choose_rule rule;
+		const char *where;
+	} wishes[] = {
+		{ RULE_ONESHOT, "next boot only" },
+		{ RULE_PREFERRED, "preferred" },
+		{ RULE_PREFERRED_CONFIG, "preferred, in loader.conf" },
+		{ RULE_DEFAULT, "default" },
+		{ RULE_DEFAULT_CONFIG, "default, in loader.conf" },
+	};
+
+	_cleanup_free_ char *policy =
+		set->input.policy == PAGE_SIZE_UNKNOWN ?
+			NULL :
+			xprintf("%s%s", page_size_word(set->input.policy),
+				page_size_parse(span_of(set->policy_variable)) ? "" : " (in loader.conf)");
+	print_line("policy", policy ? policy : "none");
+	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+		struct span asked = choose_asked(&set->input, wishes[i].rule);
+		if (!asked.n)
+			continue;
+		_cleanup_free_ char *text = xprintf("%.*s (%s)", (int)asked.n, asked.p, wishes[i].where);
+		print_line("asked for", text);
+	}
+}
+
+static void print_next(const struct next_boot *next)
+{
+	if (!next->entry) {
+		print_line("next boot", next->explanation);
+		return;
+	}
+	_cleanup_free_ char *text = xprintf("%s pages, %.*s", page_size_title(next->entry->page_size),
+					    (int)next->entry->id.n, next->entry->id.p);
+	print_line("next boot", text);
+	print_line("because", next->explanation);
+}
+
+int cmd_status(const struct options *o)
+{
+	struct boot_facts facts;
+	struct places places;
+	struct entry_set set;
+	struct next_boot next;
+	char cpu[32];
+	struct text t = text_in(cpu, sizeof(cpu));
+	_cleanup_free_ char *release = system_release(o);
+	bool have_set = false;
+
+	boot_facts_read(&facts);
+	/* Without an ESP there is still something to say about what runs. */
+	if (places_find(o, &places) == 0) {
+		have_set = entry_set_load(o, &places, &set) == 0;
+		places_free(&places);
+	}
+	if (have_set)
+		next_boot(&set, &next);
+
+	if (o->json) {
+		print_json(o, &facts, release, have_set ? &set : NULL, have_set ? &next : NULL);
+	} else {
+		print_running(o, &facts, release);
+		print_line("loader", facts.loader ? facts.loader : "not known");
+		page_size_set_format(system_cpu(), &t);
+		print_line("CPU", t.n ? cpu : "page sizes not known (granule-boot publishes them)");
+		if (have_set) {
+			print_wishes(&set);
+			print_next(&next);
+		}
+	}
+	if (have_set)
+		entry_set_free(&set);
+	boot_facts_free(&facts);
+	return have_set ? EXIT_DONE : EXIT_FAILED;
+}

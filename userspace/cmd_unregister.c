@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Removes entries that register wrote, and then the files that only they named. */
+#include <errno.h>
+#include <string.h>
+
+#include "registry.h"
+#include "safe_file.h"
+#include "system.h"
+#include "variables.h"
+
+static bool named_by(const struct entry *e, const char *word)
+{
+	return entry_matches(e, span_of(word)) || span_equal(e->bls.version, span_of(word));
+}
+
+static bool is_chosen(const struct options *o, const struct entry *e)
+{
+	if (o->all)
+		return true;
+	for (int i = 0; i < o->n_arguments; i++)
+		if (named_by(e, o->arguments[i]))
+			return true;
+	return false;
+}
+
+/* The entry that this system came from, or could have: it must stay bootable. */
+static bool is_running(const struct entry *e, const char *selected, const char *release)
+{
+	return (selected && span_equal_nocase(e->id, span_of(selected))) ||
+	       (!selected && release && span_equal(e->bls.version, span_of(release)));
+}
+
+static int check_arguments(const struct options *o, const struct entry_set *set)
+{
+	int r = 0;
+
+	for (int i = 0; i < o->n_arguments; i++) {
+		bool found = false;
+		for (size_t k = 0; k < set->n; k++)
+			found = found || named_by(set->entries[k], o->arguments[i]);
+		if (!found) {
+			complain("%s: no such entry or release", o->arguments[i]);
+			entry_set_print_candidates(set, NULL, NULL);
+			r = -ENOENT;
+		}
+	}
+	return r;
+}
+
+static int remove_entry(struct actions *a, const struct places *places, const struct entry *e)
+{
+	_cleanup_free_ char *path = xprintf("%s/loader/entries/%s", places->boot, loaded(e)->file_name);
+	int r = a->options->dry_run ? 0 : safe_file_remove(path);
+
+	if (r < 0)
+		complain("%s: cannot be removed: %s", path, strerror(-r));
+	else
+		action(a, "removed %s", path);
+	return r;
+}
+
+static void remove_chosen(const struct options *o, const struct places *places, const struct entry_set *set,
+			  struct actions *a)
+{
+	_cleanup_free_ char *selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
+	_cleanup_free_ char *release = system_release(o);
+
+	for (size_t i = 0; i < set->n; i++) {
+		const struct entry *e = set->entries[i];
+
+		if (!is_chosen(o, e))
+			continue;
+		if (!e->bls.from_granule) {
+			if (!o->all) {
+				complain("%s: was not written by granule, left alone", loaded(e)->id);
+				a->failed = true;
+			}
+			continue;
+		}
+		if (is_running(e, selected, release)) {
+			complain("%s: is the running system's, left alone", loaded(e)->id);
+			a->failed = a->failed || !o->all;
+			continue;
+		}
+		if (remove_entry(a, places, e) < 0)
+			a->failed = true;
+	}
+}
+
+int cmd_unregister(const struct options *o)
+{
+	struct actions actions = { .options = o };
+	struct places places;
+	struct entry_set set, after;
+	int exit_code = EXIT_FAILED;
+
+	if (!o->n_arguments && !o->all) {
+		complain("unregister: name an entry or a release, or give --all");
+		return EXIT_USAGE;
+	}
+	if (places_find(o, &places) < 0)
+		return EXIT_FAILED;
+	if (entry_set_load(o, &places, &set) < 0)
+		goto out_places;
+	if (check_arguments(o, &set) < 0)
+		goto out;
+	remove_chosen(o, &places, &set, &actions);
+	if (entry_set_load(o, &places, &after) < 0)
+		goto out;
+	for (size_t i = 0; i < set.n && !o->dry_run; i++) {
+		const struct bls_entry *b = &set.entries[i]->bls;
+		if (b->from_granule)
+			registry_collect(&actions, &places, &after, b->path);
+	}
+	exit_code = actions_finish(&actions, &after);
+	entry_set_free(&after);
+out:
+	strings_free(&actions.done);
+	entry_set_free(&set);
+out_places:
+	places_free(&places);
+	return exit_code;
+}

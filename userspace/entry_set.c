@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <granule/error.h>
+
+#include "entry_set.h"
+#include "system.h"
+#include "variables.h"
+
+#define ENTRY_FILE_MAX (64 << 10) /* as the boot manager reads */
+#define CONF_FILE_MAX (64 << 10)
+
+/* ---- one entry ---- */
+
+/* Path of an entry on its partition, found on the mounted one. FAT does not care about case, nor does firmware. */
+static char *partition_path(const struct places *places, struct span path)
+{
+	_cleanup_free_ char *relative = xstrndup(path);
+
+	for (char *p = relative; *p; p++)
+		if (*p == '\\')
+			*p = '/';
+	return path_join(places->boot, relative);
+}
+
+static bool scan_strings(int fd)
+{
+	enum { AT_ONCE = 1 << 20 };
+	_cleanup_free_ char *buffer = xalloc(AT_ONCE);
+	struct selectable_scan scan = { 0 };
+	off_t at = 0;
+	ssize_t n;
+
+	while (!selectable_scan_result(&scan) && (n = pread(fd, buffer, AT_ONCE, at)) > 0) {
+		selectable_scan_feed(&scan, buffer, (size_t)n);
+		at += n;
+	}
+	return selectable_scan_result(&scan);
+}
+
+static void look_into_uki(int fd, struct image_head *head)
+{
+	char inner[ARM64_IMAGE_HEADER_SIZE];
+	ssize_t n = pread(fd, inner, sizeof(inner), (off_t)head->uki_linux_offset);
+
+	head->has_arm64 = n > 0 && arm64_image_parse(inner, (size_t)n, &head->arm64) == 0;
+}
+
+/* The same look at the kernel as the boot manager takes. Returns a phrase when it cannot be started. */
+static char *look_at_image(const struct places *places, struct loaded_entry *e, uint16_t machine, page_size_set cpu)
+{
+	_cleanup_free_ char *path = partition_path(places, e->entry.bls.path);
+	_cleanup_free_ char *bytes = xalloc(PE_HEAD_SIZE);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct span shown = e->entry.bls.path;
+	struct stat st;
+	size_t offset;
+	ssize_t n;
+
+	if (fd < 0)
+		return xprintf("%.*s: %s", (int)shown.n, shown.p, errno == ENOENT ? "not found" : strerror(errno));
+	if (fstat(fd, &st) < 0 || (n = pread(fd, bytes, PE_HEAD_SIZE, 0)) < 0)
+		return xprintf("%.*s: %s", (int)shown.n, shown.p, strerror(errno));
+
+	int error = image_head_parse(bytes, (size_t)n, (uint64_t)st.st_size, &e->head, &offset);
+	const char *wrong = error ? error_text(error) : image_objection(&e->head, machine);
+	if (wrong)
+		return xprintf("%.*s: %s", (int)shown.n, shown.p, wrong);
+	if (e->head.container == CONTAINER_UKI)
+		look_into_uki(fd, &e->head);
+	bool open_size = e->head.has_arm64 && e->head.arm64.page_size == PAGE_SIZE_UNKNOWN;
+	bool strings = open_size && !e->entry.bls.image_selectable && scan_strings(fd);
+	entry_set_page_size(&e->entry, &e->head, strings, cpu);
+	return NULL;
+}
+
+static void free_entry(struct loaded_entry *e)
+{
+	free(e->file_name);
+	free(e->id);
+	free(e->text);
+	free(e->options);
+	free(e->problem);
+	free(e);
+}
+
+static struct loaded_entry *read_entry(struct entry_set *set, const char *folder, const char *name)
+{
+	_cleanup_free_ char *path = path_join(folder, name);
+	struct loaded_entry *e = xalloc(sizeof(*e));
+	size_t size, offset;
+
+	int r = read_file(path, ENTRY_FILE_MAX, &e->text, &size);
+	if (r < 0) {
+		strings_add(&set->skipped, xprintf("%s: %s", name,
+						   r == -EFBIG ? "larger than 64 KiB" : strerror(-r)));
+		goto bad;
+	}
+	e->file_name = xstrdup(name);
+	e->entry.file_name = span_of(e->file_name);
+	boot_counter_parse(e->entry.file_name, &e->entry.counter);
+	e->id = xalloc(strlen(name) + 1);
+	struct text id = text_in(e->id, strlen(name) + 1);
+	boot_counter_id(&e->entry.counter, &id);
+	e->entry.id = text_span(&id);
+
+	e->options = xalloc(size + 1);
+	int error = bls_parse((struct span){ e->text, size }, e->options, size + 1, &e->entry.bls, &offset);
+	if (error == ERROR_NO_KERNEL) {
+		strings_add(&set->skipped, xprintf("%s: %s", name, error_text(error)));
+		goto bad;
+	}
+	if (error) {
+		strings_add(&set->skipped, xprintf("%s: %s, at byte %zu", name, error_text(error), offset));
+		goto bad;
+	}
+	return e;
+bad:
+	free_entry(e);
+	return NULL;
+}
+
+/* ---- the set ---- */
+
+static void add_entry(struct entry_set *set, struct loaded_entry *e)
+{
+	set->entries = xrealloc(set->entries, sizeof(*set->entries) * (set->n + 1));
+	e->entry.position = set->n;
+	set->entries[set->n++] = &e->entry;
+}
+
+static int read_entries(const struct places *places, uint16_t machine, struct entry_set *set)
+{
+	_cleanup_free_ char *folder = path_join(places->boot, "loader/entries");
+	_cleanup_dir_ DIR *dir = opendir(folder);
+	struct dirent *d;
+
+	if (!dir) {
+		if (errno == ENOENT)
+			return 0;
+		int r = -errno;
+		complain("%s: %s", folder, strerror(errno));
+		return r;
+	}
+	while ((d = readdir(dir))) {
+		if (!bls_file_name_valid(span_of(d->d_name)))
+			continue;
+		struct loaded_entry *e = read_entry(set, folder, d->d_name);
+		if (!e)
+			continue;
+		struct span architecture = e->entry.bls.architecture;
+		const char *ours = pe_machine_efi_name(machine);
+		if (architecture.n && !span_equal_nocase(architecture, span_of(ours))) {
+			free_entry(e); /* for another machine: not listed, as in every loader */
+			continue;
+		}
+		if (e->entry.bls.profile)
+			e->problem = xstrdup("profiles are not supported yet");
+		else
+			e->problem = look_at_image(places, e, machine, set->cpu);
+		e->entry.unusable = e->problem != NULL;
+		add_entry(set, e);
+	}
+	entry_sort(set->entries, set->n);
+	return 0;
+}
+
+void entry_set_input(struct entry_set *set)
+{
+	enum page_size policy = page_size_parse(span_of(set->policy_variable));
+
+	loader_conf_parse(span_of(set->conf_text), &set->conf);
+	if (policy == PAGE_SIZE_UNKNOWN)
+		policy = set->conf.page_size;
+	set->input = (struct choose_input){
+		.entries = (const struct entry *const *)set->entries,
+		.n_entries = set->n,
+		.cpu = set->cpu,
+		.oneshot = span_of(set->oneshot),
+		.preferred = span_of(set->preferred),
+		.preferred_config = set->conf.preferred_pattern,
+		.default_variable = span_of(set->default_variable),
+		.default_config = set->conf.default_pattern,
+		.policy = set->has_policy ? policy : PAGE_SIZE_UNKNOWN,
+	};
+}
+
+int entry_set_load(const struct options *o, const struct places *places, struct entry_set *ret)
+{
+	size_t size;
+
+	*ret = (struct entry_set){ .cpu = system_cpu() };
+	ret->loader = variable_get(VENDOR_LOADER, "LoaderInfo");
+	ret->has_policy = !ret->loader || strncmp(ret->loader, GRANULE_BOOT_NAME, strlen(GRANULE_BOOT_NAME)) == 0;
+	ret->oneshot = variable_get(VENDOR_LOADER, "LoaderEntryOneShot");
+	ret->preferred = variable_get(VENDOR_LOADER, "LoaderEntryPreferred");
+	ret->default_variable = variable_get(VENDOR_LOADER, "LoaderEntryDefault");
+	ret->policy_variable = variable_get(VENDOR_GRANULE, "GranulePolicy");
+
+	_cleanup_free_ char *conf = path_join(places->boot, "loader/loader.conf");
+	int r = read_file(conf, CONF_FILE_MAX, &ret->conf_text, &size);
+	if (r < 0 && r != -ENOENT) {
+		complain("%s: %s", conf, strerror(-r));
+		entry_set_free(ret);
+		return r;
+	}
+	r = read_entries(places, system_machine(o), ret);
+	if (r < 0) {
+		entry_set_free(ret);
+		return r;
+	}
+	entry_set_input(ret);
+	return 0;
+}
+
+void entry_set_free(struct entry_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		free_entry(loaded(set->entries[i]));
+	free(set->entries);
+	free(set->loader);
+	free(set->oneshot);
+	free(set->preferred);
+	free(set->default_variable);
+	free(set->policy_variable);
+	free(set->conf_text);
+	strings_free(&set->skipped);
+	*set = (struct entry_set){ 0 };
+}
+
+const struct entry *entry_set_by_id(const struct entry_set *set, const char *id)
+{
+	for (size_t i = 0; id && i < set->n; i++)
+		if (span_equal_nocase(set->entries[i]->id, span_of(id)))
+			return set->entries[i];
+	return NULL;
+}
+
+const char *entry_obstacle(const struct entry_set *set, const struct entry *e)
+{
+	if (e->unusable)
+		return loaded(e)->problem;
+	if (!entry_supported(e, set->cpu))
+		return "this CPU lacks its page size";
+	if (boot_counter_state(&e->counter) == STATE_BAD)
+		return "it is bad: no tries are left";
+	return NULL;
+}
+
+/* ---- names that people give ---- */
+
+void entry_set_print_candidates(const struct entry_set *set, bool (*fits)(const struct entry *, const void *),
+				const void *context)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < set->n; i++) {
+		const struct entry *e = set->entries[i];
+		if (fits && !fits(e, context))
+			continue;
+		const char *obstacle = entry_obstacle(set, e);
+		fprintf(stderr, "%s  %-4s %.*s%s%s%s\n", any ? "" : "Candidates:\n", page_size_title(e->page_size),
+			(int)e->id.n, e->id.p, obstacle ? " (" : "", obstacle ? obstacle : "", obstacle ? ")" : "");
+		any = true;
+	}
+	if (!any)
+		fputs("There are no entries; 'granule register' writes them.\n", stderr);
+}
+
+struct newest {
+	enum page_size size;
+	const struct entry *best;
+};
+
+static bool is_newest(const struct entry *e, const void *context)
+{
+	const struct newest *n = context;
+
+	return e->page_size == n->size && !e->unusable && span_equal(e->bls.version, n->best->bls.version);
+}
+
+static bool is_match(const struct entry *e, const void *context)
+{
+	return entry_matches(e, span_of(context));
+}
+
+static const struct entry *resolve_size(const struct entry_set *set, enum page_size size)
+{
+	enum choose_outcome why;
+	size_t equals;
+	size_t i = choose_newest(&set->input, size, &equals, &why);
+
+	if (i == SIZE_MAX) {
+		if (why == OUTCOME_UNSUPPORTED)
+			complain("this CPU lacks %s pages", page_size_title(size));
+		else if (why == OUTCOME_NO_ENTRY)
+			complain("no entry has %s pages", page_size_title(size));
+		else
+			complain("no entry with %s pages can be used", page_size_title(size));
+		entry_set_print_candidates(set, NULL, NULL);
+		return NULL;
+	}
+	if (equals > 1) {
+		struct newest n = { size, set->entries[i] };
+		complain("several entries with %s pages are equally new, name one", page_size_title(size));
+		entry_set_print_candidates(set, is_newest, &n);
+		return NULL;
+	}
+	return set->entries[i];
+}
+
+const struct entry *entry_set_resolve(const struct entry_set *set, const char *word, enum page_size *ret_size)
+{
+	const struct entry *found = NULL;
+	size_t n = 0;
+
+	*ret_size = page_size_parse_typed(span_of(word));
+	if (*ret_size != PAGE_SIZE_UNKNOWN)
+		return resolve_size(set, *ret_size);
+
+	for (size_t i = 0; i < set->n; i++) {
+		if (!entry_matches(set->entries[i], span_of(word)))
+			continue;
+		found = set->entries[i];
+		n++;
+	}
+	if (n == 1)
+		return found;
+	if (n == 0) {
+		complain("%s: no such entry, and not a page size (4k, 16k, 64k)", word);
+		entry_set_print_candidates(set, NULL, NULL);
+	} else {
+		complain("%s: fits several entries, name one", word);
+		entry_set_print_candidates(set, is_match, word);
+	}
+	return NULL;
+}

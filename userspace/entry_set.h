@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The entries of a partition as the boot manager sees them, and the decision about them. */
+#ifndef GRANULE_ENTRY_SET_H
+#define GRANULE_ENTRY_SET_H
+
+#include <granule/choose.h>
+#include <granule/loader_conf.h>
+
+#include "places.h"
+
+/* An entry with what it points into. */
+struct loaded_entry {
+	struct entry entry; /* first */
+	char *file_name, *id, *text, *options;
+	char *problem; /* why it is unusable; NULL if it is not */
+	struct image_head head;
+};
+
+struct entry_set {
+	struct entry **entries; /* in menu order; each is a struct loaded_entry */
+	size_t n;
+	struct strings skipped; /* files that are no entries, with the reason */
+
+	/* what the loader goes by */
+	page_size_set cpu;
+	char *loader;    /* LoaderInfo; NULL if not known */
+	bool has_policy; /* the loader knows page-size policies */
+	char *oneshot, *preferred, *default_variable, *policy_variable; /* variables; NULL if not set */
+	char *conf_text;
+	struct loader_conf conf;
+	struct choose_input input;
+};
+
+static inline struct loaded_entry *loaded(const struct entry *e)
+{
+	return (struct loaded_entry *)e;
+}
+
+/* Reads entries, loader.conf and variables. `now` leaves running-system facts out when false (another system). Returns
+ * 0 or -errno after one printed line. */
+int entry_set_load(const struct options *o, const struct places *places, struct entry_set *ret);
+void entry_set_free(struct entry_set *set);
+
+/* Fills set->input anew, after a wish was changed in memory. */
+void entry_set_input(struct entry_set *set);
+
+/* The entry with this id (as LoaderEntrySelected has it); NULL. */
+const struct entry *entry_set_by_id(const struct entry_set *set, const char *id);
+
+/* Finds the one entry that a person means: "64k" is the newest entry of that size, anything else an id, with or without
+ * suffix and counter. Prints one line and the candidates, and returns NULL, when none or several fit. */
+const struct entry *entry_set_resolve(const struct entry_set *set, const char *word, enum page_size *ret_size);
+
+/* What keeps an entry from running, as a phrase; NULL. */
+const char *entry_obstacle(const struct entry_set *set, const struct entry *e);
+
+/* Lists entries on standard error, as candidates. */
+void entry_set_print_candidates(const struct entry_set *set, bool (*fits)(const struct entry *, const void *),
+				const void *context);
+
+#endif

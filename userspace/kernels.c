@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "system.h"
+
+static const char *const kernel_prefixes[] = { "vmlinuz-", "vmlinux-", "Image-", "kernel-" };
+
+/* Part of a file name behind a kernel's prefix; NULL if it is no kernel's. */
+static const char *release_part(const char *file_name)
+{
+	for (size_t i = 0; i < sizeof(kernel_prefixes) / sizeof(kernel_prefixes[0]); i++) {
+		size_t n = strlen(kernel_prefixes[i]);
+		if (strncmp(file_name, kernel_prefixes[i], n) == 0 && file_name[n])
+			return file_name + n;
+	}
+	return NULL;
+}
+
+/* Kept by packagers beside the real ones: the file before an update, and rescue images. */
+static bool is_spare(const char *release)
+{
+	return span_ends_nocase(span_of(release), SPAN(".old")) || span_ends_nocase(span_of(release), SPAN(".bak")) ||
+	       strncmp(release, "0-rescue", 8) == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct kernel_file *)a)->path, ((const struct kernel_file *)b)->path);
+}
+
+static void add(struct kernel_files *list, char *taken_path, const char *name)
+{
+	list->items = xrealloc(list->items, sizeof(*list->items) * (list->n + 1));
+	list->items[list->n++] = (struct kernel_file){ taken_path, name ? xstrdup(name) : NULL };
+}
+
+int kernels_find(const struct options *o, struct kernel_files *ret)
+{
+	_cleanup_free_ char *folder = path_join(o->root, "boot");
+	_cleanup_dir_ DIR *dir = opendir(folder);
+	struct dirent *d;
+
+	*ret = (struct kernel_files){ 0 };
+	if (!dir) {
+		int r = -errno;
+		complain("%s: %s", folder, strerror(-r));
+		return r;
+	}
+	while ((d = readdir(dir))) {
+		const char *release = release_part(d->d_name);
+		if (release && !is_spare(release))
+			add(ret, path_join(folder, d->d_name), release);
+	}
+	if (!ret->n) {
+		complain("%s: no kernels there (vmlinuz-*, vmlinux-*, Image-*); name one with --kernel", folder);
+		return -ENOENT;
+	}
+	qsort(ret->items, ret->n, sizeof(*ret->items), by_name);
+	return 0;
+}
+
+void kernels_from_option(const struct options *o, struct kernel_files *ret)
+{
+	const char *slash = strrchr(o->kernel, '/');
+
+	*ret = (struct kernel_files){ 0 };
+	add(ret, xstrdup(o->kernel), release_part(slash ? slash + 1 : o->kernel));
+}
+
+void kernels_free(struct kernel_files *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		free(list->items[i].path);
+		free(list->items[i].name);
+	}
+	free(list->items);
+	*list = (struct kernel_files){ 0 };
+}
+
+char *kernels_initrd(const struct options *o, const char *name, char **ret_expected)
+{
+	/* Debian and Ubuntu; Fedora, RHEL, openEuler; SUSE; Arch-like */
+	static const char *const patterns[] = { "initrd.img-%s", "initramfs-%s.img", "initrd-%s", "initramfs-%s" };
+	_cleanup_free_ char *folder = path_join(o->root, "boot");
+
+	*ret_expected = xprintf("%s/initrd.img-%s", folder, name);
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		const char *percent = strchr(patterns[i], '%');
+		char *path = xprintf("%s/%.*s%s%s", folder, (int)(percent - patterns[i]), patterns[i], name, percent + 2);
+		if (path_exists(path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* Lines become blanks: one command line. */
+static char *one_line(char *taken)
+{
+	size_t n = strlen(taken);
+
+	while (n && strchr(" \t\r\n", taken[n - 1]))
+		taken[--n] = 0;
+	for (char *p = taken; *p; p++)
+		if (*p == '\n' || *p == '\r')
+			*p = ' ';
+	return taken;
+}
+
+char *kernels_options(const struct options *o)
+{
+	static const char *const files[] = { "etc/kernel/cmdline", "usr/lib/kernel/cmdline" };
+	size_t size;
+
+	if (o->kernel_options)
+		return xstrdup(o->kernel_options);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		_cleanup_free_ char *path = path_join(o->root, files[i]);
+		char *text;
+		int r = read_file(path, 1 << 16, &text, &size);
+		if (r == 0)
+			return one_line(text);
+		if (r != -ENOENT) {
+			complain("%s: %s", path, strerror(-r));
+			return NULL;
+		}
+	}
+	_cleanup_free_ char *running = system_cmdline(o);
+	complain("no command line for the entries: write it to %s%s, or give --options",
+		 o->root[1] ? o->root : "", "/etc/kernel/cmdline");
+	if (running)
+		fprintf(stderr, "The running kernel's, for comparison: %s\n", running);
+	return NULL;
+}

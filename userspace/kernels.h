@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Kernels as distributions install them: files in /boot, their initrds, and the command line for them. */
+#ifndef GRANULE_KERNELS_H
+#define GRANULE_KERNELS_H
+
+#include "options.h"
+
+struct kernel_file {
+	char *path;
+	char *name; /* release as the file name has it ("6.12.0-64k" of vmlinuz-6.12.0-64k); NULL if it has none */
+};
+
+struct kernel_files {
+	struct kernel_file *items;
+	size_t n;
+};
+
+/* Kernels in /boot below the root, in the order of their names. Returns 0 or -errno after one printed line. */
+int kernels_find(const struct options *o, struct kernel_files *ret);
+/* The kernel of --kernel. */
+void kernels_from_option(const struct options *o, struct kernel_files *ret);
+void kernels_free(struct kernel_files *list);
+
+/* The initrd that goes with a kernel, by its full release string; NULL if there is none. *ret_expected is the path of
+ * the usual kind, for a message; to be freed. */
+char *kernels_initrd(const struct options *o, const char *name, char **ret_expected);
+
+/* Command line for new entries, without asking the running kernel: --options, /etc/kernel/cmdline, or
+ * /usr/lib/kernel/cmdline. NULL after one printed line when none of these exists. */
+char *kernels_options(const struct options *o);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libmount/libmount.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "places.h"
+#include "variables.h"
+
+#define ESP_TYPE "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"
+
+static char *probed(blkid_probe probe, const char *name)
+{
+	const char *value;
+
+	return blkid_probe_lookup_value(probe, name, &value, NULL) == 0 ? xstrdup(value) : NULL;
+}
+
+static uint64_t probed_number(blkid_probe probe, const char *name)
+{
+	const char *value;
+
+	return blkid_probe_lookup_value(probe, name, &value, NULL) == 0 ? strtoull(value, NULL, 10) : 0;
+}
+
+static int probe_device(dev_t device, struct partition *ret)
+{
+	char disk[64];
+	dev_t whole = 0;
+	int r = -ENODEV;
+
+	ret->device = blkid_devno_to_devname(device);
+	if (!ret->device)
+		return -ENODEV;
+	blkid_probe probe = blkid_new_probe_from_filename(ret->device);
+	if (!probe)
+		return errno ? -errno : -ENODEV;
+	blkid_probe_enable_superblocks(probe, 0);
+	blkid_probe_enable_partitions(probe, 1);
+	blkid_probe_set_partitions_flags(probe, BLKID_PARTS_ENTRY_DETAILS);
+	if (blkid_do_safeprobe(probe) >= 0) {
+		ret->uuid = probed(probe, "PART_ENTRY_UUID");
+		ret->type = probed(probe, "PART_ENTRY_TYPE");
+		ret->number = (uint32_t)probed_number(probe, "PART_ENTRY_NUMBER");
+		ret->start = probed_number(probe, "PART_ENTRY_OFFSET");
+		ret->size = probed_number(probe, "PART_ENTRY_SIZE");
+		if (ret->uuid && ret->type && blkid_devno_to_wholedisk(device, disk, sizeof(disk), &whole) == 0) {
+			ret->disk = xprintf("/dev/%s", disk);
+			r = 0;
+		}
+	}
+	blkid_free_probe(probe);
+	return r;
+}
+
+int partition_of(const char *path, struct partition *ret)
+{
+	struct stat st;
+
+	*ret = (struct partition){ 0 };
+	if (stat(path, &st) < 0)
+		return -errno;
+	int r = probe_device(st.st_dev, ret);
+	if (r < 0)
+		partition_free(ret);
+	return r;
+}
+
+void partition_free(struct partition *p)
+{
+	free(p->device);
+	free(p->disk);
+	free(p->uuid);
+	free(p->type);
+	*p = (struct partition){ 0 };
+}
+
+/* Mounted ESP: the loader's own partition if it is among them. */
+static char *mounted_esp(void)
+{
+	_cleanup_free_ char *loader_uuid = variable_get(VENDOR_LOADER, "LoaderDevicePartUUID");
+	struct libmnt_table *table = mnt_new_table_from_file("/proc/self/mountinfo");
+	struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *fs;
+	char *found = NULL;
+	bool sure = false;
+
+	/* A look inside makes systemd mount what it mounts on demand. */
+	static const char *const usual[] = { "/efi/.", "/boot/efi/.", "/boot/." };
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		(void)path_exists(usual[i]);
+
+	while (table && iter && !sure && mnt_table_next_fs(table, iter, &fs) == 0) {
+		const char *type = mnt_fs_get_fstype(fs), *target = mnt_fs_get_target(fs);
+		struct partition p;
+
+		if (!type || !target || strcmp(type, "vfat") != 0)
+			continue;
+		if (partition_of(target, &p) < 0)
+			continue;
+		sure = loader_uuid && strcasecmp(p.uuid, loader_uuid) == 0;
+		if (sure || (!found && strcasecmp(p.type, ESP_TYPE) == 0)) {
+			free(found);
+			found = xstrdup(target);
+		}
+		partition_free(&p);
+	}
+	mnt_free_iter(iter);
+	mnt_unref_table(table);
+	return found;
+}
+
+static char *esp_below(const char *root)
+{
+	static const char *const usual[] = { "efi", "boot/efi", "boot" };
+	static const char *const signs[] = { "EFI", "loader" };
+
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		char *folder = path_join(root, usual[i]);
+
+		for (size_t k = 0; k < sizeof(signs) / sizeof(signs[0]); k++) {
+			_cleanup_free_ char *sign = path_join(folder, signs[k]);
+			if (path_exists(sign))
+				return folder;
+		}
+		free(folder);
+	}
+	return NULL;
+}
+
+static char *given_folder(const char *path, const char *option)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		complain("%s %s: %s", option, path, strerror(errno));
+		return NULL;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		complain("%s %s: not a folder", option, path);
+		return NULL;
+	}
+	return xstrdup(path);
+}
+
+int places_find(const struct options *o, struct places *ret)
+{
+	*ret = (struct places){ 0 };
+	if (o->esp_path) {
+		ret->esp = given_folder(o->esp_path, "--esp-path");
+		if (!ret->esp)
+			return -ENOENT;
+	} else {
+		ret->esp = strcmp(o->root, "/") == 0 ? mounted_esp() : esp_below(o->root);
+	}
+	if (o->boot_path)
+		ret->boot = given_folder(o->boot_path, "--boot-path");
+	else if (ret->esp)
+		ret->boot = xstrdup(ret->esp);
+	else
+		complain("no EFI system partition is mounted%s%s; mount it, or name its folder with --esp-path",
+			 o->root[1] ? " below " : "", o->root[1] ? o->root : "");
+	if (!ret->boot) {
+		places_free(ret);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+void places_free(struct places *places)
+{
+	free(places->esp);
+	free(places->boot);
+	*places = (struct places){ 0 };
+}

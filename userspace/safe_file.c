@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "safe_file.h"
+
+static char *folder_of(const char *path)
+{
+	_cleanup_free_ char *copy = xstrdup(path);
+
+	return xstrdup(dirname(copy));
+}
+
+static int sync_folder(const char *folder)
+{
+	_cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	/* vfat syncs a folder only with the whole file system. */
+	if (fsync(fd) < 0 && errno != EINVAL)
+		return -errno;
+	return syncfs(fd) < 0 ? -errno : 0;
+}
+
+static int make_folders(const char *folder)
+{
+	if (mkdir(folder, 0755) == 0)
+		return 0;
+	if (errno == EEXIST)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	_cleanup_free_ char *parent = folder_of(folder);
+	int r = make_folders(parent);
+	if (r < 0)
+		return r;
+	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	return sync_folder(parent);
+}
+
+int safe_file_open(const char *path, struct safe_file *ret)
+{
+	_cleanup_free_ char *folder = folder_of(path);
+	int r = make_folders(folder);
+
+	*ret = (struct safe_file){ .fd = -1 };
+	if (r < 0)
+		return r;
+	/* The name tells readers of the folder to pass over it (it does not end in .conf or .efi). */
+	ret->temporary = xprintf("%s/.granule-%d.tmp", folder, (int)getpid());
+	ret->fd = open(ret->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (ret->fd < 0) {
+		r = -errno;
+		free(ret->temporary);
+		return r;
+	}
+	ret->path = xstrdup(path);
+	return 0;
+}
+
+static void release(struct safe_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file->temporary);
+	*file = (struct safe_file){ .fd = -1 };
+}
+
+int safe_file_commit(struct safe_file *file)
+{
+	_cleanup_free_ char *folder = folder_of(file->path);
+	int r = 0;
+
+	if (fsync(file->fd) < 0)
+		r = -errno;
+	/* Full disks show up here on some file systems. */
+	if (close(file->fd) < 0 && r == 0)
+		r = -errno;
+	file->fd = -1;
+	if (r == 0 && rename(file->temporary, file->path) < 0)
+		r = -errno;
+	if (r < 0)
+		unlink(file->temporary);
+	else
+		r = sync_folder(folder);
+	release(file);
+	return r;
+}
+
+void safe_file_abandon(struct safe_file *file)
+{
+	if (file->temporary)
+		unlink(file->temporary);
+	release(file);
+}
+
+int write_all(int fd, const void *data, size_t size)
+{
+	const char *p = data;
+
+	while (size) {
+		ssize_t n = write(fd, p, size);
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		p += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int copy_all(int from, int to)
+{
+	enum { AT_ONCE = 1 << 20 };
+	_cleanup_free_ char *buffer = xalloc(AT_ONCE);
+
+	for (;;) {
+		ssize_t n = read(from, buffer, AT_ONCE);
+		if (n == 0)
+			return 0;
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		int r = write_all(to, buffer, (size_t)n);
+		if (r < 0)
+			return r;
+	}
+}
+
+int safe_file_write(const char *path, const void *data, size_t size)
+{
+	struct safe_file file;
+	int r = safe_file_open(path, &file);
+
+	if (r < 0)
+		return r;
+	r = write_all(file.fd, data, size);
+	if (r < 0) {
+		safe_file_abandon(&file);
+		return r;
+	}
+	return safe_file_commit(&file);
+}
+
+int safe_file_remove(const char *path)
+{
+	_cleanup_free_ char *folder = folder_of(path);
+
+	if (unlink(path) < 0)
+		return -errno;
+	return sync_folder(folder);
+}
+
+void remove_if_empty(const char *path)
+{
+	if (rmdir(path) == 0) {
+		_cleanup_free_ char *parent = folder_of(path);
+		sync_folder(parent);
+	}
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <elf.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include <granule/pe.h>
+
+#include "system.h"
+#include "variables.h"
+
+bool system_is_other(const struct options *o)
+{
+	return strcmp(o->root, "/") != 0;
+}
+
+uint64_t system_page_size(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+page_size_set system_cpu(void)
+{
+	_cleanup_free_ char *words = variable_get(VENDOR_GRANULE, "GranuleCpu");
+
+	return page_size_set_parse(span_of(words));
+}
+
+static uint16_t machine_of_elf(uint16_t machine)
+{
+	switch (machine) {
+	case EM_AARCH64:
+		return PE_MACHINE_AA64;
+	case EM_X86_64:
+		return PE_MACHINE_X64;
+	default:
+		return 0;
+	}
+}
+
+uint16_t system_machine(const struct options *o)
+{
+	static const char *const programs[] = { "usr/bin/env", "bin/sh", "usr/bin/bash", "usr/lib/systemd/systemd" };
+	struct utsname u;
+
+	if (!system_is_other(o)) {
+		if (uname(&u) == 0 && strcmp(u.machine, "x86_64") == 0)
+			return PE_MACHINE_X64;
+		return PE_MACHINE_AA64;
+	}
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		_cleanup_free_ char *path = path_join(o->root, programs[i]);
+		_cleanup_file_ FILE *f = fopen(path, "re");
+		Elf64_Ehdr header;
+
+		if (f && fread(&header, sizeof(header), 1, f) == 1 && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
+			uint16_t machine = machine_of_elf(read_le16(&header.e_machine));
+			if (machine)
+				return machine;
+		}
+	}
+	return PE_MACHINE_AA64;
+}
+
+char *system_release(const struct options *o)
+{
+	struct utsname u;
+
+	return !system_is_other(o) && uname(&u) == 0 ? xstrdup(u.release) : NULL;
+}
+
+char *system_cmdline(const struct options *o)
+{
+	return system_is_other(o) ? NULL : read_line("/proc/cmdline");
+}
+
+char *system_os_release(const struct options *o, const char *key)
+{
+	static const char *const files[] = { "etc/os-release", "usr/lib/os-release" };
+	size_t key_n = strlen(key);
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		_cleanup_free_ char *path = path_join(o->root, files[i]);
+		_cleanup_file_ FILE *f = fopen(path, "re");
+		char line[1024];
+
+		while (f && fgets(line, sizeof(line), f)) {
+			line[strcspn(line, "\n")] = 0;
+			if (strncmp(line, key, key_n) != 0 || line[key_n] != '=')
+				continue;
+			struct span value = span_of(line + key_n + 1);
+			if (value.n >= 2 && (value.p[0] == '"' || value.p[0] == '\'') &&
+			    value.p[value.n - 1] == value.p[0])
+				value = span_cut(value, 1, value.n - 1);
+			return xstrndup(value);
+		}
+	}
+	return NULL;
+}

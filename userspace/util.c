@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util.h"
+
+static void *checked(void *p)
+{
+	if (!p) {
+		complain("out of memory");
+		exit(EXIT_FAILED);
+	}
+	return p;
+}
+
+void *xalloc(size_t size)
+{
+	return checked(calloc(1, size ? size : 1));
+}
+
+void *xrealloc(void *p, size_t size)
+{
+	return checked(realloc(p, size));
+}
+
+char *xstrdup(const char *s)
+{
+	return checked(strdup(s));
+}
+
+char *xstrndup(struct span s)
+{
+	char *p = xalloc(s.n + 1);
+
+	if (s.n)
+		memcpy(p, s.p, s.n);
+	return p;
+}
+
+char *xprintf(const char *format, ...)
+{
+	va_list args;
+	char *p = NULL;
+
+	va_start(args, format);
+	if (vasprintf(&p, format, args) < 0)
+		p = NULL;
+	va_end(args);
+	return checked(p);
+}
+
+void complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fputs("granule: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+int read_file(const char *path, size_t max, char **ret, size_t *ret_size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size_t size = 0, room = 4096;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (max && st.st_size > 0 && (size_t)st.st_size > max)
+		return -EFBIG;
+	if (st.st_size > 0)
+		room = (size_t)st.st_size + 1;
+
+	_cleanup_free_ char *data = xalloc(room + 1);
+	for (;;) {
+		/* Files of /proc and /sys do not tell their size: grow as needed. */
+		if (size == room) {
+			room *= 2;
+			data = xrealloc(data, room + 1);
+		}
+		ssize_t n = read(fd, data + size, room - size);
+		if (n < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (n == 0)
+			break;
+		size += (size_t)n;
+		if (max && size > max)
+			return -EFBIG;
+	}
+	data[size] = 0;
+	*ret = data;
+	*ret_size = size;
+	data = NULL;
+	return 0;
+}
+
+char *read_line(const char *path)
+{
+	char *text;
+	size_t size;
+
+	if (read_file(path, 1 << 20, &text, &size) < 0)
+		return NULL;
+	text[strcspn(text, "\n")] = 0;
+	if (!*text) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+char *path_join(const char *folder, const char *name)
+{
+	size_t n = strlen(folder);
+
+	while (n && folder[n - 1] == '/')
+		n--;
+	while (*name == '/')
+		name++;
+	return xprintf("%.*s/%s", (int)n, folder, name);
+}
+
+bool path_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+void strings_add(struct strings *list, char *taken)
+{
+	list->items = xrealloc(list->items, sizeof(char *) * (list->n + 1));
+	list->items[list->n++] = taken;
+}
+
+void strings_free(struct strings *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->items[i]);
+	free(list->items);
+	*list = (struct strings){ 0 };
+}
+
+bool strings_has(const struct strings *list, const char *s)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->items[i], s) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <efivar/efivar.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "variables.h"
+
+#define EFIVARS "/sys/firmware/efi/efivars/"
+
+static const efi_guid_t guids[] = {
+	/* efi_guid_t keeps its fields little endian, its fourth one big endian */
+	[VENDOR_LOADER] = { 0x4a67b082, 0x0a4c, 0x41cf, 0xc7b6, { 0x44, 0x0b, 0x29, 0xbb, 0x8c, 0x4f } },
+	[VENDOR_GRANULE] = { 0x7f1c9a52, 0x6b3e, 0x4d0f, 0x649a, { 0xc4, 0x16, 0x00, 0x04, 0x4b, 0x64 } },
+};
+
+static char *folder;
+
+void variables_use_root(const char *root)
+{
+	free(folder);
+	folder = xprintf("%s" EFIVARS, root);
+	setenv("EFIVARFS_PATH", folder, 1);
+}
+
+static const char *efivars(void)
+{
+	const char *path = folder ? folder : getenv("EFIVARFS_PATH");
+
+	return path ? path : EFIVARS;
+}
+
+bool variables_present(void)
+{
+	return path_exists(efivars()) && efi_variables_supported();
+}
+
+bool variables_writable(const char **ret_why)
+{
+	struct statvfs st;
+
+	*ret_why = NULL;
+	if (!variables_present())
+		*ret_why = "this system has no EFI variables (no efivarfs)";
+	else if (statvfs(efivars(), &st) == 0 && (st.f_flag & ST_RDONLY))
+		*ret_why = "efivarfs is mounted read-only (firmware without run-time variables, or a mount option)";
+	else if (access(efivars(), W_OK) < 0)
+		*ret_why = errno == EROFS ? "efivarfs is mounted read-only" : "no permission to write them, be root";
+	return !*ret_why;
+}
+
+static void add_utf8(char *out, size_t *n, uint32_t c)
+{
+	if (c < 0x80) {
+		out[(*n)++] = (char)c;
+	} else if (c < 0x800) {
+		out[(*n)++] = (char)(0xc0 | c >> 6);
+		out[(*n)++] = (char)(0x80 | (c & 0x3f));
+	} else {
+		/* Surrogates are left as they are: ids and our texts are ASCII. */
+		out[(*n)++] = (char)(0xe0 | c >> 12);
+		out[(*n)++] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[(*n)++] = (char)(0x80 | (c & 0x3f));
+	}
+}
+
+char *variable_get(enum variable_vendor vendor, const char *name)
+{
+	uint8_t *data = NULL;
+	size_t size = 0, n = 0;
+	uint32_t attributes;
+
+	if (!variables_present() || efi_get_variable(guids[vendor], name, &data, &size, &attributes) < 0)
+		return NULL;
+	char *text = xalloc(size / 2 * 3 + 1);
+	for (size_t i = 0; i + 1 < size; i += 2) {
+		uint16_t c = read_le16(data + i);
+		if (!c)
+			break;
+		add_utf8(text, &n, c);
+	}
+	free(data);
+	return text;
+}
+
+uint64_t variable_get_u64(enum variable_vendor vendor, const char *name, uint64_t otherwise)
+{
+	uint8_t *data = NULL;
+	size_t size = 0;
+	uint32_t attributes;
+
+	if (!variables_present() || efi_get_variable(guids[vendor], name, &data, &size, &attributes) < 0)
+		return otherwise;
+	uint64_t value = size == 8 ? read_le64(data) : otherwise;
+	free(data);
+	return value;
+}
+
+int variable_set(enum variable_vendor vendor, const char *name, const char *text)
+{
+	_cleanup_free_ char *old = variable_get(vendor, name);
+	size_t n = strlen(text);
+
+	/* NVRAM wears out: never write what is there. */
+	if (old && strcmp(old, text) == 0)
+		return 0;
+	_cleanup_free_ uint8_t *data = xalloc((n + 1) * 2);
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned char)text[i] >= 0x80)
+			return -EILSEQ;
+		data[2 * i] = (uint8_t)text[i];
+	}
+	errno = 0;
+	if (efi_set_variable(guids[vendor], name, data, (n + 1) * 2,
+			     EFI_VARIABLE_NON_VOLATILE | EFI_VARIABLE_BOOTSERVICE_ACCESS | EFI_VARIABLE_RUNTIME_ACCESS,
+			     0644) < 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+int variable_delete(enum variable_vendor vendor, const char *name)
+{
+	_cleanup_free_ char *old = variable_get(vendor, name);
+
+	if (!old)
+		return 0;
+	errno = 0;
+	if (efi_del_variable(guids[vendor], name) < 0 && errno != ENOENT)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+const char *variable_error_text(int error)
+{
+	switch (-error) {
+	case ENOSPC:
+		return "the firmware's variable store is full (crash dumps named dump-type0-* are the usual cause), "
+		       "or the firmware's own lock on its boot settings is on";
+	case EROFS:
+		return "efivarfs is mounted read-only";
+	case EACCES:
+	case EPERM:
+		return "permission denied, be root";
+	case EILSEQ:
+		return "only ASCII can be written";
+	default:
+		return strerror(-error);
+	}
+}
