@@ -54,15 +54,14 @@ static char *state_text(const struct entry_set *set, const struct entry *e)
 static void print_table(const struct entry_set *set, const struct entry *running, const struct entry *by_default,
 			const struct entry *next)
 {
-	static const char *const columns[] = { "", "SIZE", "STATE", "VERSION", "ID", NULL };
+	static const char *const columns[] = { "", "SIZE", "STATE", "ID", NULL };
 	struct libscols_table *table = table_new(columns);
 
 	for (size_t i = 0; i < set->n; i++) {
 		const struct entry *e = set->entries[i];
 		const char marks[] = { e == running ? '*' : ' ', e == by_default ? 'd' : ' ', e == next ? '>' : ' ', 0 };
-		_cleanup_free_ char *state = state_text(set, e), *version = xstrndup(e->bls.version),
-				    *id = xstrndup(e->id);
-		const char *row[] = { marks, page_size_title(e->page_size), state, version, id };
+		_cleanup_free_ char *state = state_text(set, e);
+		const char *row[] = { marks, page_size_title(e->page_size), state, loaded(e)->id };
 		table_add(table, row);
 	}
 	table_print(table);

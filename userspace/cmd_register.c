@@ -399,7 +399,8 @@ int cmd_register(const struct options *o)
 	/* Content that was replaced: its old files have no entry now. */
 	for (size_t i = 0; i < w.set.n && !o->dry_run; i++)
 		registry_collect(&w.actions, &w.places, &after, w.set.entries[i]->bls.path);
-	exit_code = actions_finish(&w.actions, &after);
+	/* What was not written cannot be booted: no word about the next boot then. */
+	exit_code = actions_finish(&w.actions, o->dry_run ? NULL : &after);
 	entry_set_free(&after);
 out:
 	strings_free(&w.actions.done);

@@ -112,7 +112,7 @@ int cmd_unregister(const struct options *o)
 		if (b->from_granule)
 			registry_collect(&actions, &places, &after, b->path);
 	}
-	exit_code = actions_finish(&actions, &after);
+	exit_code = actions_finish(&actions, o->dry_run ? NULL : &after);
 	entry_set_free(&after);
 out:
 	strings_free(&actions.done);

@@ -282,9 +282,10 @@ static bool is_newest(const struct entry *e, const void *context)
 	return e->page_size == n->size && !e->unusable && span_equal(e->bls.version, n->best->bls.version);
 }
 
+/* By id, or by kernel release. */
 static bool is_match(const struct entry *e, const void *context)
 {
-	return entry_matches(e, span_of(context));
+	return entry_matches(e, span_of(context)) || span_equal(e->bls.version, span_of(context));
 }
 
 static const struct entry *resolve_size(const struct entry_set *set, enum page_size size)
@@ -322,7 +323,7 @@ const struct entry *entry_set_resolve(const struct entry_set *set, const char *w
 		return resolve_size(set, *ret_size);
 
 	for (size_t i = 0; i < set->n; i++) {
-		if (!entry_matches(set->entries[i], span_of(word)))
+		if (!is_match(set->entries[i], word))
 			continue;
 		found = set->entries[i];
 		n++;
@@ -330,7 +331,7 @@ const struct entry *entry_set_resolve(const struct entry_set *set, const char *w
 	if (n == 1)
 		return found;
 	if (n == 0) {
-		complain("%s: no such entry, and not a page size (4k, 16k, 64k)", word);
+		complain("%s: no entry has this id or release, and it is no page size (4k, 16k, 64k)", word);
 		entry_set_print_candidates(set, NULL, NULL);
 	} else {
 		complain("%s: fits several entries, name one", word);

@@ -12,7 +12,8 @@
 #define CONF_PATH SPAN("/loader/loader.conf")
 
 /* Found by others (bootctl, our own installer) in the finished file. */
-__attribute__((used)) static const char magic[] = "#### LoaderInfo: " GRANULE_BOOT_NAME " " GRANULE_VERSION " ####";
+__attribute__((used, section(".rodata.magic"))) static const char magic[] =
+	 "#### LoaderInfo: " GRANULE_BOOT_NAME " " GRANULE_VERSION " ####";
 
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table);
 

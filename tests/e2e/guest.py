@@ -32,6 +32,8 @@ mount -t vfat /dev/vda1 /efi || echo "no ESP"
 mount -t ext4 /dev/vda2 /state || echo "no state partition"
 for d in boot var etc; do mkdir -p /state/$d; mount --bind /state/$d /$d; done
 export PATH=/bin HOME=/
+# From here on the line is for commands alone.
+dmesg -n 1
 echo "@@READY@@"
 while read -r line; do
     (eval "$line")

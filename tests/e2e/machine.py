@@ -17,6 +17,7 @@ READY = "@@READY@@"
 BOOT_TIMEOUT = 240
 
 _escape = re.compile(r"\x1b\[[0-9;?=]*[A-Za-z]|\x1b[()][A-Z0-9]|\r")
+_unfinished_escape = re.compile(r"\x1b(\[[0-9;?=]*|[()])?$")
 
 
 class Hang(Exception):
@@ -29,7 +30,7 @@ class Machine:
     def __init__(self, folder, disk, cpu=ALL_SIZES):
         self.folder, self.disk, self.cpu = Path(folder), disk, cpu
         self.variables = self.folder / "variables.fd"
-        self.qemu, self.console, self.taken = None, "", 0
+        self.qemu, self.console, self.taken, self.pending = None, "", 0, ""
         if not self.variables.exists():
             shutil.copy(FIRMWARE / "AAVMF_VARS.fd", self.variables)
 
@@ -62,7 +63,10 @@ class Machine:
         if not select.select([self.qemu.stdout], [], [], max(0, timeout))[0]:
             return False
         data = os.read(self.qemu.stdout.fileno(), 65536)
-        self.console += _escape.sub("", data.decode(errors="replace"))
+        text = self.pending + data.decode(errors="replace")
+        cut = _unfinished_escape.search(text)
+        self.pending = text[cut.start():] if cut else ""
+        self.console += _escape.sub("", text[:cut.start()] if cut else text)
         return bool(data)
 
     def wait_for(self, mark, timeout=BOOT_TIMEOUT):

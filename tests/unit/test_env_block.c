@@ -50,7 +50,7 @@ static const char *content(void)
 	return text + sizeof(SIGNATURE) - 1;
 }
 
-static void expect_check(int want, size_t want_offset)
+static void checks_as(int want, size_t want_offset)
 {
 	size_t offset = 9999;
 	int error = env_block_check(block, ENV_BLOCK_SIZE, &offset);
@@ -60,7 +60,7 @@ static void expect_check(int want, size_t want_offset)
 		assert_int_equal(offset, want_offset);
 }
 
-static void expect_value(const char *name, const char *want)
+static void holds(const char *name, const char *want)
 {
 	char buffer[ENV_BLOCK_SIZE];
 	struct text t = text_in(buffer, sizeof(buffer));
@@ -76,7 +76,7 @@ static void expect_value(const char *name, const char *want)
 static void set(const char *name, const char *value)
 {
 	assert_int_equal(env_block_set(block, span_of(name), span_of(value)), 0);
-	expect_check(0, 0);
+	checks_as(0, 0);
 }
 
 static void a_new_block_is_signature_and_padding(void **state)
@@ -88,7 +88,7 @@ static void a_new_block_is_signature_and_padding(void **state)
 	memset(block, 'x', ENV_BLOCK_SIZE);
 	env_block_init(block);
 	assert_string_equal(content(), "");
-	expect_check(0, 0);
+	checks_as(0, 0);
 	assert_false(env_block_next(block, &pos, &name, &value));
 }
 
@@ -104,32 +104,32 @@ static void a_block_of_grub_editenv_is_read(void **state)
 
 	(void)state;
 	build(WARNING "saved_entry=gnulinux-6.12\nnext_entry=\nkernelopts=root=UUID=1 a=b\n");
-	expect_check(0, 0);
+	checks_as(0, 0);
 	for (size_t i = 0; i < COUNT(want); i++) {
 		assert_true(env_block_next(block, &pos, &name, &value));
 		assert_span_equal(name, want[i][0]);
 		assert_span_equal(value, want[i][1]);
-		expect_value(want[i][0], want[i][1]);
+		holds(want[i][0], want[i][1]);
 	}
 	assert_false(env_block_next(block, &pos, &name, &value));
-	expect_value("saved", NULL);
-	expect_value("saved_entry2", NULL);
-	expect_value("UUID", NULL);
+	holds("saved", NULL);
+	holds("saved_entry2", NULL);
+	holds("UUID", NULL);
 }
 
 static void comments_stay_whatever_is_changed(void **state)
 {
 	(void)state;
 	build(WARNING "a=1\n# between=x\nb=2\n");
-	expect_check(0, 0);
-	expect_value("# between", NULL);
+	checks_as(0, 0);
+	holds("# between", NULL);
 	set("a", "10");
 	set("c", "3");
 	env_block_unset(block, SPAN("b"));
-	expect_check(0, 0);
-	expect_value("a", "10");
-	expect_value("b", NULL);
-	expect_value("c", "3");
+	checks_as(0, 0);
+	holds("a", "10");
+	holds("b", NULL);
+	holds("c", "3");
 	assert_non_null(strstr(content(), WARNING));
 	assert_non_null(strstr(content(), "# between=x\n"));
 }
@@ -139,8 +139,8 @@ static void a_comment_after_the_last_variable_stays_too(void **state)
 	(void)state;
 	build("a=1\n# last\n");
 	set("b", "2");
-	expect_value("a", "1");
-	expect_value("b", "2");
+	holds("a", "1");
+	holds("b", "2");
 	assert_non_null(strstr(content(), "# last\n"));
 	env_block_unset(block, SPAN("a"));
 	env_block_unset(block, SPAN("b"));
@@ -158,12 +158,12 @@ static void values_are_updated_in_place(void **state)
 	set("b", "");
 	assert_string_equal(content(), "a=1\nb=\n");
 	set("a", "a longer one than before");
-	expect_value("a", "a longer one than before");
-	expect_value("b", "");
+	holds("a", "a longer one than before");
+	holds("b", "");
 	set("a", "x=y=#z");
-	expect_value("a", "x=y=#z");
+	holds("a", "x=y=#z");
 	set("A", "other");
-	expect_value("a", "x=y=#z");
+	holds("a", "x=y=#z");
 }
 
 static void removal_moves_the_rest_up_and_pads(void **state)
@@ -180,16 +180,16 @@ static void removal_moves_the_rest_up_and_pads(void **state)
 	assert_string_equal(content(), "a=1\n");
 	env_block_unset(block, SPAN("a"));
 	assert_string_equal(content(), "");
-	expect_check(0, 0);
+	checks_as(0, 0);
 }
 
 static void a_repeated_variable_is_replaced_everywhere(void **state)
 {
 	(void)state;
 	build("a=1\nb=2\na=3\n");
-	expect_value("a", "1");
+	holds("a", "1");
 	set("a", "4");
-	expect_value("a", "4");
+	holds("a", "4");
 	env_block_unset(block, SPAN("a"));
 	assert_string_equal(content(), "b=2\n");
 }
@@ -214,18 +214,18 @@ static void escapes_are_written_and_resolved(void **state)
 		env_block_init(block);
 		set("v", vectors[i].value);
 		assert_string_equal(content(), vectors[i].stored);
-		expect_value("v", vectors[i].value);
-		expect_value("w", NULL);
+		holds("v", vectors[i].value);
+		holds("w", NULL);
 		set("w", "after");
-		expect_value("w", "after");
-		expect_value("v", vectors[i].value);
+		holds("w", "after");
+		holds("v", vectors[i].value);
 		env_block_unset(block, SPAN("v"));
 		assert_string_equal(content(), "w=after\n");
 	}
 	/* A backslash before any other character is dropped as well. */
 	build("v=a\\bc\\\\\n");
-	expect_check(0, 0);
-	expect_value("v", "abc\\");
+	checks_as(0, 0);
+	holds("v", "abc\\");
 }
 
 static void values_are_stored_as_written(void **state)
@@ -253,7 +253,7 @@ static void a_block_can_be_filled_to_the_last_byte(void **state)
 	assert_memory_equal(block, before, ENV_BLOCK_SIZE);
 	assert_int_equal(env_block_set(block, SPAN("v"), (struct span){ value, fits }), 0);
 	assert_int_equal(block[ENV_BLOCK_SIZE - 1], '\n');
-	expect_check(0, 0);
+	checks_as(0, 0);
 
 	/* Full: nothing more, but the same again, and less. */
 	memcpy(before, block, ENV_BLOCK_SIZE);
@@ -266,13 +266,13 @@ static void a_block_can_be_filled_to_the_last_byte(void **state)
 	assert_int_equal(env_block_set(block, SPAN("v"), (struct span){ value, fits - 3 }), 0);
 	assert_int_equal(env_block_set(block, SPAN("w"), SPAN("1")), ERROR_SPACE);
 	assert_int_equal(env_block_set(block, SPAN("w"), SPAN("")), 0);
-	expect_value("w", "");
+	holds("w", "");
 	/* Escapes need room as well. */
 	env_block_init(block);
 	value[0] = '\\';
 	assert_int_equal(env_block_set(block, SPAN("v"), (struct span){ value, fits }), ERROR_SPACE);
 	assert_int_equal(env_block_set(block, SPAN("v"), (struct span){ value, fits - 1 }), 0);
-	expect_check(0, 0);
+	checks_as(0, 0);
 }
 
 static void a_repeated_variable_gives_all_its_room(void **state)
@@ -284,7 +284,7 @@ static void a_repeated_variable_gives_all_its_room(void **state)
 		strcat(text, "v=0123456789\n");
 	build(text);
 	set("v", "0123456789 and more, for which the second one makes room");
-	expect_value("v", "0123456789 and more, for which the second one makes room");
+	holds("v", "0123456789 and more, for which the second one makes room");
 }
 
 static void names_that_cannot_be_stored_are_refused(void **state)
@@ -300,7 +300,7 @@ static void names_that_cannot_be_stored_are_refused(void **state)
 		assert_memory_equal(block, before, ENV_BLOCK_SIZE);
 	}
 	set("a#b", "x");
-	expect_value("a#b", "x");
+	holds("a#b", "x");
 }
 
 static void a_value_that_does_not_fit_the_callers_buffer(void **state)
@@ -326,9 +326,9 @@ static void blocks_of_another_size_or_format_are_refused(void **state)
 	assert_int_equal(env_block_check(block, 0, &offset), ERROR_TRUNCATED);
 	assert_int_not_equal(env_block_check(block, ENV_BLOCK_SIZE + 1, &offset), 0);
 	block[sizeof(SIGNATURE) - 2] = ' ';
-	expect_check(ERROR_MAGIC, 0);
+	checks_as(ERROR_MAGIC, 0);
 	memset(block, 0, ENV_BLOCK_SIZE);
-	expect_check(ERROR_MAGIC, 0);
+	checks_as(ERROR_MAGIC, 0);
 }
 
 static void malformed_lines_are_found(void **state)
@@ -345,14 +345,25 @@ static void malformed_lines_are_found(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(vectors); i++) {
 		build(vectors[i].content);
-		expect_check(ERROR_SYNTAX, sizeof(SIGNATURE) - 1 + vectors[i].at);
+		checks_as(ERROR_SYNTAX, sizeof(SIGNATURE) - 1 + vectors[i].at);
 	}
 	/* A backslash as the very last byte. */
 	build("a=1\n");
 	memset(block + 100, 'x', ENV_BLOCK_SIZE - 100);
 	memcpy(block + 98, "\nb=", 3);
 	block[ENV_BLOCK_SIZE - 1] = '\\';
-	expect_check(ERROR_SYNTAX, 99);
+	checks_as(ERROR_SYNTAX, 99);
+}
+
+/* What follows the last line is overwritten by the next variable: it has to be padding to the end. */
+static void padding_is_hash_signs_up_to_the_end(void **state)
+{
+	(void)state;
+	build("a=1\n##x");
+	checks_as(ERROR_SYNTAX, sizeof(SIGNATURE) - 1 + strlen("a=1\n"));
+	build("a=1\n");
+	block[ENV_BLOCK_SIZE - 1] = ' ';
+	checks_as(ERROR_SYNTAX, sizeof(SIGNATURE) - 1 + strlen("a=1\n"));
 }
 
 /* Whatever happens to a block, the checked operations stay in it. */
@@ -406,6 +417,7 @@ int main(void)
 		cmocka_unit_test(a_value_that_does_not_fit_the_callers_buffer),
 		cmocka_unit_test(blocks_of_another_size_or_format_are_refused),
 		cmocka_unit_test(malformed_lines_are_found),
+		cmocka_unit_test(padding_is_hash_signs_up_to_the_end),
 		cmocka_unit_test(damaged_blocks_do_no_harm),
 	};
 

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+import shutil
+from pathlib import Path
+
+import pytest
+
+from guest import Esp, kernel, kernel_folder, make_disk, make_initramfs
+from machine import ALL_SIZES, Machine
+
+
+def pytest_collection_modifyitems(items):
+    """Skips, with the reason, what this machine cannot run."""
+    missing = [p for p in ("qemu-system-aarch64", "mcopy", "/sbin/sfdisk", "/sbin/mkfs.vfat", "/sbin/mke2fs")
+               if not shutil.which(p)]
+    missing += [str(kernel(s)) for s in ("4k", "16k", "64k") if not kernel(s).exists()]
+    if missing:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="missing: " + ", ".join(missing)))
+
+
+@pytest.fixture(scope="session")
+def initramfs(tmp_path_factory):
+    path = tmp_path_factory.mktemp("initramfs") / "initrd"
+    make_initramfs(path)
+    return path
+
+
+@pytest.fixture
+def esp(tmp_path, initramfs):
+    staging = Esp(tmp_path / "esp")
+    staging.add_file("/initrd", initramfs)
+    return staging
+
+
+@pytest.fixture
+def boot(tmp_path, esp):
+    """boot(cpu=..., state=folder): starts a machine with the staged ESP, and returns it when its shell is ready."""
+    machines = []
+
+    def start(cpu=ALL_SIZES, state=None, wait=True):
+        disk = tmp_path / "disk"
+        if not disk.exists():
+            make_disk(disk, esp.path, state)
+        machine = Machine(tmp_path, disk, cpu)
+        machines.append(machine)
+        return machine.start(wait)
+
+    yield start
+    for machine in machines:
+        machine.kill()
+
+
+@pytest.fixture
+def state(tmp_path, initramfs):
+    """Tree of the state partition: /boot with kernels, /etc with what register reads."""
+    root = tmp_path / "state"
+    for folder in ("boot", "etc/kernel", "var"):
+        (root / folder).mkdir(parents=True)
+    (root / "etc/kernel/entry-token").write_text("test\n")
+    (root / "etc/kernel/cmdline").write_text("console=ttyAMA0 panic=5\n")
+    (root / "etc/os-release").write_text('ID=test\nPRETTY_NAME="Test OS"\n')
+    return root
+
+
+@pytest.fixture
+def config_folder():
+    return Path(kernel_folder())
