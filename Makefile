@@ -84,26 +84,25 @@ aarch64_CFLAGS := $(host_CFLAGS)
 aarch64_LDFLAGS := $(host_LDFLAGS)
 aarch64_LIBS := $(host_LIBS)
 else
-SYSROOT = $(shell $(SETUP)/sysroot.sh --path)
+SYSROOT := $(shell $(SETUP)/sysroot.sh --path)
+# A folder of the cache that appears complete or not at all; a change of its script makes another one.
+$(SYSROOT):
+	$(SETUP)/sysroot.sh
+aarch64_NEEDS := $(SYSROOT)
+aa64_NEEDS := $(SYSROOT)
 aarch64_CC := aarch64-linux-gnu-gcc
-aarch64_CFLAGS = --sysroot=$(SYSROOT) $(host_CFLAGS)
-aarch64_LDFLAGS = --sysroot=$(SYSROOT) $(host_LDFLAGS)
+aarch64_CFLAGS := --sysroot=$(SYSROOT) $(host_CFLAGS)
+aarch64_LDFLAGS := --sysroot=$(SYSROOT) $(host_LDFLAGS)
 # libarchive goes in statically: its shared form wants libxml2 and ICU, 40 MB that a small guest does without.
 aarch64_LIBS := $(LIBS) -Wl,-Bstatic -larchive -llzma -lzstd -llz4 -lz -Wl,-Bdynamic
-$(BUILD)/aarch64/%.o: | $(BUILD)/sysroot.stamp
 endif
 
-$(BUILD)/sysroot.stamp:
-	@mkdir -p $(BUILD)
-	$(SETUP)/sysroot.sh
-	@touch $@
-
 define command_rules
-$(BUILD)/$(1)/core/%.o: core/%.c
+$(BUILD)/$(1)/core/%.o: core/%.c | $$($(1)_NEEDS)
 	@mkdir -p $$(@D)
 	$$(say) CC $$@
 	$$(Q)$$($(1)_CC) $(CSTD) $(WARN) -Wconversion -ffreestanding $$($(1)_CFLAGS) $(CPPFLAGS) -MMD -MP -c $$< -o $$@
-$(BUILD)/$(1)/userspace/%.o: userspace/%.c
+$(BUILD)/$(1)/userspace/%.o: userspace/%.c | $$($(1)_NEEDS)
 	@mkdir -p $$(@D)
 	$$(say) CC $$@
 	$$(Q)$$($(1)_CC) $(CSTD) $(WARN) $$($(1)_CFLAGS) $(USER_CPPFLAGS) -MMD -MP -c $$< -o $$@
@@ -131,8 +130,7 @@ aa64_ROOT :=
 else
 aa64_PREFIX := aarch64-linux-gnu-
 x64_PREFIX :=
-aa64_ROOT = $(SYSROOT)
-$(BUILD)/aa64/%.o: | $(BUILD)/sysroot.stamp
+aa64_ROOT := $(SYSROOT)
 endif
 x64_ROOT :=
 aa64_CFLAGS := -mgeneral-regs-only -mstrict-align
@@ -144,7 +142,7 @@ x64_BFD := pei-x86-64
 # A program of another build would be refused by the linker; our own start code and layout are used instead of
 # gnu-efi's, whose images have a single section that is writable and executable.
 define efi_rules
-$(BUILD)/$(1)/%.o: %.c
+$(BUILD)/$(1)/%.o: %.c | $$($(1)_NEEDS)
 	@mkdir -p $$(@D)
 	$$(say) CC $$@
 	$$(Q)$$($(1)_PREFIX)gcc $(EFI_CFLAGS) $$($(1)_CFLAGS) $(CPPFLAGS) -isystem $$($(1)_ROOT)/usr/include/efi \
@@ -212,7 +210,7 @@ check-fuzz: $(patsubst %,$(BUILD)/fuzz/fuzz_%,$(FUZZ))
 			-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; \
 	done
 
-check-cli: $(BUILD)/asan/granule $(EFI_PROGRAMS)
+check-cli: $(BUILD)/asan/granule $(GRANULE) $(EFI_PROGRAMS) $(BUILD)/aa64/granule-boot.so
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/cli
 
 check-e2e: all kernels

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* granule: choose the kernel page size at each boot. */
-#include <string.h>
-
 #include "options.h"
+#include "system.h"
 #include "variables.h"
 
 int main(int argc, char **argv)
@@ -12,8 +11,9 @@ int main(int argc, char **argv)
 	const struct command *command = options_parse(argc, argv, &options, &exit_code);
 
 	if (command) {
-		if (strcmp(options.root, "/") != 0)
-			variables_use_root(options.root);
+		/* EFIVARFS_PATH names variables on purpose, for tests and for images of whole machines. */
+		if (system_is_other(&options) && !getenv("EFIVARFS_PATH"))
+			variables_switch_off();
 		exit_code = command->run(&options);
 	}
 	strings_free(&options.initrds);

@@ -14,25 +14,24 @@ static const efi_guid_t guids[] = {
 	[VENDOR_GRANULE] = { 0x7f1c9a52, 0x6b3e, 0x4d0f, 0x649a, { 0xc4, 0x16, 0x00, 0x04, 0x4b, 0x64 } },
 };
 
-static char *folder;
+static bool switched_off;
 
-void variables_use_root(const char *root)
+void variables_switch_off(void)
 {
-	free(folder);
-	folder = xprintf("%s" EFIVARS, root);
-	setenv("EFIVARFS_PATH", folder, 1);
+	switched_off = true;
 }
 
+/* libefivar reads this variable of the environment once, when it is loaded. */
 static const char *efivars(void)
 {
-	const char *path = folder ? folder : getenv("EFIVARFS_PATH");
+	const char *path = getenv("EFIVARFS_PATH");
 
 	return path ? path : EFIVARS;
 }
 
 bool variables_present(void)
 {
-	return path_exists(efivars()) && efi_variables_supported();
+	return !switched_off && path_exists(efivars()) && efi_variables_supported();
 }
 
 bool variables_writable(const char **ret_why)
@@ -40,7 +39,9 @@ bool variables_writable(const char **ret_why)
 	struct statvfs st;
 
 	*ret_why = NULL;
-	if (!variables_present())
+	if (switched_off)
+		*ret_why = "with --root, another system is meant than this machine's firmware serves";
+	else if (!variables_present())
 		*ret_why = "this system has no EFI variables (no efivarfs)";
 	else if (statvfs(efivars(), &st) == 0 && (st.f_flag & ST_RDONLY))
 		*ret_why = "efivarfs is mounted read-only (firmware without run-time variables, or a mount option)";

@@ -12,8 +12,8 @@ enum variable_vendor {
 	VENDOR_GRANULE,
 };
 
-/* Chooses the efivarfs below another root; call before the others. */
-void variables_use_root(const char *root);
+/* From here on there are no variables: for another system than the running one, whose firmware they are. */
+void variables_switch_off(void);
 
 /* Whether there is an efivarfs at all. */
 bool variables_present(void);

@@ -112,6 +112,7 @@ def make_initramfs(path):
     cpio.file("init", INIT.encode())
     cpio.file("bin/busybox", (root / "bin/busybox").read_bytes())
     cpio.file("bin/granule", granule.read_bytes())
+    cpio.file("bin/getconf", (root / "usr/bin/getconf").read_bytes())
     for name, file in needed_libraries(granule, root).items():
         cpio.file(f"lib/{name}", file.read_bytes())
     cpio.file("usr/local/lib/granule/granule-bootaa64.efi", (BUILD / "granule-bootaa64.efi").read_bytes(), 0o100644)

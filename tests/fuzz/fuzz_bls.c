@@ -51,6 +51,7 @@ static void check_entry(struct span text, const struct bls_entry *e)
 						  [BLS_START_EFI] = "efi",
 						  [BLS_START_UKI] = "uki" };
 
+	CHECK(!fuzz_has(text, 0));
 	CHECK(e->start > BLS_START_NONE && e->start <= BLS_START_UKI);
 	for (enum bls_start s = BLS_START_LINUX; s <= BLS_START_UKI; s++)
 		CHECK(span_equal(last_of(text, start_keys[s]), s == e->start ? e->path : SPAN_NONE));
@@ -107,10 +108,13 @@ static void check_error(struct span text, int error, size_t offset)
 
 static void check_file_name(struct span name)
 {
-	if (!bls_file_name_valid(name))
-		return;
-	CHECK(name.n > 5 && name.n <= 255 && name.p[0] != '.');
-	CHECK(!fuzz_has(name, '/') && !fuzz_has(name, '\\') && !fuzz_has(name, '\n') && !fuzz_has(name, 0));
+	bool good = name.n > 5 && name.n <= 255 && name.p[0] != '.' && span_ends_nocase(name, SPAN(".conf")) &&
+		    !(span_equal_nocase(span_cut(name, 0, 5), SPAN("auto-")));
+
+	for (size_t i = 0; i < name.n; i++)
+		good = good && (char_is_alpha(name.p[i]) || char_is_digit(name.p[i]) ||
+				(name.p[i] && strchr("+-_.", name.p[i])));
+	CHECK(bls_file_name_valid(name) == good);
 }
 
 /* Reads once more with an options buffer of this size. */

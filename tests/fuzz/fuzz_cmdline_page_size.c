@@ -160,6 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct span line = fuzz_rest(&f);
 
 	check_read(line);
+	check_read(SPAN_NONE);
 	/* One size for each run; the length chooses, so that the input is nothing but a line. */
 	check_set(&f, line, (enum page_size)(line.n % 4));
 	fuzz_end(&f);

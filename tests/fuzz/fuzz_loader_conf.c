@@ -117,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_mode(value);
 	check_set(&f, text, key, value);
 	check_set(&f, text, SPAN("page-size"), SPAN("64k"));
+	check_set(&f, SPAN_NONE, key, value); /* there is no file yet */
 	fuzz_end(&f);
 	return 0;
 }

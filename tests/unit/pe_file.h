@@ -9,8 +9,8 @@
 
 struct pe_file {
 	unsigned char bytes[PE_HEAD_SIZE];
-	size_t n;		     /* of the headers */
-	size_t optional, sections;   /* where these begin */
+	size_t n;                  /* of the headers */
+	size_t optional, sections; /* where these begin */
 };
 
 /* Headers of an EFI program whose PE header is at `at`, with empty sections. */
@@ -29,7 +29,7 @@ static inline void pe_file_init(struct pe_file *f, uint32_t at, uint16_t machine
 	write_le16(f->bytes + at + 20, optional_size);
 	write_le16(f->bytes + f->optional, 0x20b);
 	write_le32(f->bytes + f->optional + 32, 0x10000); /* SectionAlignment */
-	write_le16(f->bytes + f->optional + 44, 3);	  /* MajorImageVersion */
+	write_le16(f->bytes + f->optional + 44, 3);       /* MajorImageVersion */
 	write_le16(f->bytes + f->optional + 68, PE_SUBSYSTEM_EFI_APPLICATION);
 	write_le16(f->bytes + f->optional + 70, PE_NX_COMPATIBLE);
 }

@@ -103,7 +103,9 @@ static void heads_without_an_arm64_header(void **state)
 
 static void a_zboot_header(void **state)
 {
-	static const char *const names[] = { "gzip", "lz4", "lzma", "lzo", "xzkern", "zstd22", "1234567890123456789012345678901" };
+	static const char *const names[] = {
+		"gzip", "lz4", "lzma", "lzo", "xzkern", "zstd22", "1234567890123456789012345678901"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++) {
@@ -149,7 +151,8 @@ static void damaged_zboot_headers(void **state)
 
 		zboot_header(b, vectors[i].payload, vectors[i].size, vectors[i].compression);
 		error = zboot_parse(b, sizeof(b), vectors[i].file, &z, &offset);
-		check(error == vectors[i].error && offset == vectors[i].at, "vector %zu: %d at %zu", i, error, offset);
+		check(error == vectors[i].error && offset == vectors[i].at, "vector %zu: %d at %zu", i, error,
+		      offset);
 	}
 }
 
@@ -175,7 +178,8 @@ static void what_is_not_zboot(void **state)
 	for (size_t n = 0; n < sizeof(b); n++) {
 		struct span head = exact_bytes(b, n);
 
-		assert_int_equal(zboot_parse(head.p, n, 100, &z, &offset), n < 8 ? ERROR_MAGIC : ERROR_TRUNCATED);
+		assert_int_equal(zboot_parse(head.p, n, 100, &z, &offset),
+				 n < 8 ? ERROR_MAGIC : ERROR_TRUNCATED);
 		release(head);
 	}
 }
@@ -203,13 +207,19 @@ static void containers_by_their_first_bytes(void **state)
 	} vectors[] = {
 		{ "\x1f\x8b\x08\x00", 4, CONTAINER_GZIP },
 		{ "\x28\xb5\x2f\xfd", 4, CONTAINER_ZSTD },
-		{ "\xfd" "7zXZ\0", 6, CONTAINER_XZ },
+		{ "\xfd"
+		  "7zXZ\0",
+		  6, CONTAINER_XZ },
 		{ "\x04\x22\x4d\x18", 4, CONTAINER_LZ4 },
 		{ "\x02\x21\x4c\x18", 4, CONTAINER_LZ4 },
 		{ "\x1f\x8b\x00", 3, CONTAINER_UNKNOWN },
 		{ "\x28\xb5\x2f", 3, CONTAINER_UNKNOWN },
-		{ "\xfd" "7zXZ", 5, CONTAINER_UNKNOWN },
-		{ "\x7f" "ELF", 4, CONTAINER_UNKNOWN },
+		{ "\xfd"
+		  "7zXZ",
+		  5, CONTAINER_UNKNOWN },
+		{ "\x7f"
+		  "ELF",
+		  4, CONTAINER_UNKNOWN },
 		{ "", 0, CONTAINER_UNKNOWN },
 	};
 
@@ -219,7 +229,8 @@ static void containers_by_their_first_bytes(void **state)
 		size_t offset;
 
 		assert_int_equal(parse(vectors[i].bytes, vectors[i].n, 1000, &head, &offset), 0);
-		check(head.container == vectors[i].container, "vector %zu: %s", i, image_container_name(head.container));
+		check(head.container == vectors[i].container, "vector %zu: %s", i,
+		      image_container_name(head.container));
 		assert_false(head.has_arm64 || head.has_pe || head.x86_kernel);
 	}
 }
@@ -301,7 +312,10 @@ static void a_unified_kernel_image(void **state)
 	static const struct {
 		uint32_t virtual_size, raw_size, want;
 	} sizes[] = {
-		{ 0x150, 0x200, 0x150 }, { 0x200, 0x200, 0x200 }, { 0x300, 0x200, 0x200 }, { 0, 0x200, 0x200 },
+		{ 0x150, 0x200, 0x150 },
+		{ 0x200, 0x200, 0x200 },
+		{ 0x300, 0x200, 0x200 },
+		{ 0, 0x200, 0x200 },
 	};
 
 	(void)state;
@@ -315,7 +329,8 @@ static void a_unified_kernel_image(void **state)
 			pe_file_section(&f, 0, &(struct pe_section){ ".linuxx", 0x100, 0, 0x200, 0x600, 0 });
 			pe_file_section(&f, 1, &(struct pe_section){ ".cmdline", 0x100, 0, 0x200, 0x800, 0 });
 			pe_file_section(&f, 2,
-					&(struct pe_section){ ".linux", sizes[i].virtual_size, 0, sizes[i].raw_size, 0xa00, 0 });
+					&(struct pe_section){ ".linux", sizes[i].virtual_size, 0,
+							      sizes[i].raw_size, 0xa00, 0 });
 			/* A multi-page-size image carries the magic of an Image as well. */
 			if (with_magic) {
 				memcpy(f.bytes + 56, "ARM\x64", 4);
@@ -372,7 +387,8 @@ static void damaged_kernels(void **state)
 	assert_int_equal(offset, 0x3c);
 }
 
-/* image_head_parse() tells the size that a truncated file should have, also when it ends within the headers. */
+/* image_head_parse() tells the size that a truncated file should have, also when it ends within the headers.
+ */
 static void a_file_that_ends_within_its_headers_tells_the_size_it_should_have(void **state)
 {
 	struct image_head head;
@@ -385,9 +401,48 @@ static void a_file_that_ends_within_its_headers_tells_the_size_it_should_have(vo
 	assert_true(offset >= f.n);
 }
 
+static void what_keeps_firmware_from_starting_a_file(void **state)
+{
+	static const struct {
+		struct image_head head;
+		const char *want; /* part of the phrase; NULL: nothing */
+	} vectors[] = {
+		{ { .container = CONTAINER_RAW,
+		    .has_arm64 = true,
+		    .has_pe = true,
+		    .pe = { .machine = PE_MACHINE_AA64 } },
+		  NULL },
+		{ { .container = CONTAINER_ZBOOT, .has_pe = true, .pe = { .machine = PE_MACHINE_AA64 } },
+		  NULL },
+		{ { .container = CONTAINER_UKI, .has_pe = true, .pe = { .machine = PE_MACHINE_AA64 } },
+		  NULL },
+		/* Any other EFI program. */
+		{ { .container = CONTAINER_UNKNOWN, .has_pe = true, .pe = { .machine = PE_MACHINE_AA64 } },
+		  NULL },
+		{ { .container = CONTAINER_RAW, .has_pe = true, .pe = { .machine = PE_MACHINE_X64 } },
+		  "architecture" },
+		{ { .container = CONTAINER_RAW, .has_arm64 = true }, "EFI stub" },
+		{ { .container = CONTAINER_UNKNOWN }, "not a kernel" },
+		{ { .container = CONTAINER_GZIP }, "compressed" },
+		{ { .container = CONTAINER_XZ }, "compressed" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(vectors); i++) {
+		const char *got = image_objection(&vectors[i].head, PE_MACHINE_AA64);
+
+		if (!vectors[i].want)
+			check(!got, "vector %zu: %s", i, got);
+		else
+			check(got && strstr(got, vectors[i].want), "vector %zu: %s", i,
+			      got ? got : "nothing");
+	}
+}
+
 static void words_of_containers_and_kinds(void **state)
 {
-	static const char *const containers[] = { "unknown", "raw", "gzip", "zstd", "xz", "lz4", "zboot", "uki" };
+	static const char *const containers[] = { "unknown", "raw", "gzip",  "zstd",
+						  "xz",      "lz4", "zboot", "uki" };
 	static const char *const kinds[] = { "unknown", "fixed", "selectable" };
 
 	(void)state;
@@ -433,7 +488,8 @@ static void all_three_strings_make_an_image_selectable(void **state)
 		{ { "arm64.pagesize=4k\0arm64.pagesize=16k\0arm64.pagesize=64kb\0", 57 }, false },
 		{ { "arm64.pagesize=4k arm64.pagesize=16k arm64.pagesize=64k ", 56 }, false },
 		{ { "arm64.pagesize=4k\0arm64.pagesize=4k\0arm64.pagesize=4k\0", 54 }, false },
-		{ { "aarm64.pagesize=4k\0arm64.arm64.pagesize=16k\0arm64.pagesize=arm64.pagesize=64k\0", 79 }, true },
+		{ { "aarm64.pagesize=4k\0arm64.arm64.pagesize=16k\0arm64.pagesize=arm64.pagesize=64k\0", 79 },
+		  true },
 		{ { "Arm64.pagesize=4k\0arm64.pagesize=16k\0arm64.pagesize=64k\0", 56 }, false },
 	};
 
@@ -444,9 +500,11 @@ static void all_three_strings_make_an_image_selectable(void **state)
 		check(scan_in_pieces(data, data.n, 1) == vectors[i].want, "vector %zu", i);
 		/* However it is cut. */
 		for (size_t n = 1; n <= data.n; n++)
-			check(scan_in_pieces(data, n, n) == vectors[i].want, "vector %zu in pieces of %zu", i, n);
+			check(scan_in_pieces(data, n, n) == vectors[i].want, "vector %zu in pieces of %zu", i,
+			      n);
 		for (size_t n = 1; n < data.n; n++)
-			check(scan_in_pieces(data, n, data.n - n) == vectors[i].want, "vector %zu cut at %zu", i, n);
+			check(scan_in_pieces(data, n, data.n - n) == vectors[i].want, "vector %zu cut at %zu",
+			      i, n);
 	}
 }
 
@@ -454,7 +512,8 @@ static void strings_are_found_across_every_border(void **state)
 {
 	static char image[1000];
 	static const size_t at[] = { 100, 400, 800 };
-	static const char *const strings[] = { "arm64.pagesize=16k", "arm64.pagesize=64k", "arm64.pagesize=4k" };
+	static const char *const strings[] = { "arm64.pagesize=16k", "arm64.pagesize=64k",
+					       "arm64.pagesize=4k" };
 
 	(void)state;
 	memset(image, 'a', sizeof(image));
@@ -514,6 +573,7 @@ int main(void)
 		cmocka_unit_test(a_pe_file_that_is_no_kernel),
 		cmocka_unit_test(damaged_kernels),
 		cmocka_unit_test(a_file_that_ends_within_its_headers_tells_the_size_it_should_have),
+		cmocka_unit_test(what_keeps_firmware_from_starting_a_file),
 		cmocka_unit_test(words_of_containers_and_kinds),
 		cmocka_unit_test(all_three_strings_make_an_image_selectable),
 		cmocka_unit_test(strings_are_found_across_every_border),

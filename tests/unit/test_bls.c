@@ -79,9 +79,15 @@ static void what_is_not_said_is_empty(void **state)
 static void line_ends_blanks_comments_and_quotes(void **state)
 {
 	static const char *const texts[] = {
-		"linux /k\noptions a b\n", "linux /k\roptions a b\r", "linux /k\r\noptions a b\r\n",
-		"linux /k\n\n\noptions a b", "\tlinux\t /k \t\n  options   a b  \n", "#x\nlinux /k\n  # y\noptions a b",
-		"linux \"/k\"\noptions \"a b\"\n", "linux /k\noptions\noptions a b\noptions \n", "options a b\nlinux /k",
+		"linux /k\noptions a b\n",
+		"linux /k\roptions a b\r",
+		"linux /k\r\noptions a b\r\n",
+		"linux /k\n\n\noptions a b",
+		"\tlinux\t /k \t\n  options   a b  \n",
+		"#x\nlinux /k\n  # y\noptions a b",
+		"linux \"/k\"\noptions \"a b\"\n",
+		"linux /k\noptions\noptions a b\noptions \n",
+		"options a b\nlinux /k",
 	};
 	struct bls_entry e;
 
@@ -120,9 +126,11 @@ static void the_last_of_repeated_keys_counts(void **state)
 	struct bls_entry e;
 
 	(void)state;
-	parse_good("linux /k1\ntitle t1\nversion v1\nmachine-id m1\nsort-key s1\narchitecture x64\ndevicetree d1\n"
+	parse_good("linux /k1\ntitle t1\nversion v1\nmachine-id m1\nsort-key s1\narchitecture "
+		   "x64\ndevicetree d1\n"
 		   "profile 1\ngranule-image 4k\n"
-		   "linux /k2\ntitle t2\nversion v2\nmachine-id m2\nsort-key s2\narchitecture AA64\ndevicetree d2\n"
+		   "linux /k2\ntitle t2\nversion v2\nmachine-id m2\nsort-key s2\narchitecture "
+		   "AA64\ndevicetree d2\n"
 		   "profile 2\ngranule-image selectable\n"
 		   "title\nversion  \n",
 		   &e);
@@ -156,9 +164,10 @@ static void lists_keep_their_order(void **state)
 	struct bls_entry e;
 
 	(void)state;
-	parse_good("linux /k\ninitrd /1\nextra /e1\ndevicetree-overlay /o1\ninitrd /2\nextra /e2\ninitrd /3 4\n"
-		   "devicetree-overlay /o2",
-		   &e);
+	parse_good(
+		"linux /k\ninitrd /1\nextra /e1\ndevicetree-overlay /o1\ninitrd /2\nextra /e2\ninitrd /3 4\n"
+		"devicetree-overlay /o2",
+		&e);
 	assert_int_equal(e.n_initrd, 3);
 	assert_span_equal(e.initrd[0], "/1");
 	assert_span_equal(e.initrd[1], "/2");
@@ -176,7 +185,8 @@ static void unknown_keys_are_skipped(void **state)
 	struct bls_entry e;
 
 	(void)state;
-	parse_good("linux /k\ngrub_users $grub_users\ngrub_class fedora\nid x\nTitle upper\nLINUX /other\nlinux-x /y\n"
+	parse_good("linux /k\ngrub_users $grub_users\ngrub_class fedora\nid x\nTitle upper\nLINUX "
+		   "/other\nlinux-x /y\n"
 		   "option a\noptionsx b\nfoo ../..\n",
 		   &e);
 	assert_span_equal(e.path, "/k");
@@ -204,10 +214,14 @@ static void the_image_line_of_register(void **state)
 		enum page_size size;
 		bool selectable;
 	} vectors[] = {
-		{ "4k", PAGE_SIZE_4K, false },		 { "16k", PAGE_SIZE_16K, false },
-		{ "64k", PAGE_SIZE_64K, false },	 { "selectable", PAGE_SIZE_UNKNOWN, true },
-		{ "64K", PAGE_SIZE_UNKNOWN, false },	 { "selectable ", PAGE_SIZE_UNKNOWN, true },
-		{ "Selectable", PAGE_SIZE_UNKNOWN, false }, { "unknown", PAGE_SIZE_UNKNOWN, false },
+		{ "4k", PAGE_SIZE_4K, false },
+		{ "16k", PAGE_SIZE_16K, false },
+		{ "64k", PAGE_SIZE_64K, false },
+		{ "selectable", PAGE_SIZE_UNKNOWN, true },
+		{ "64K", PAGE_SIZE_UNKNOWN, false },
+		{ "selectable ", PAGE_SIZE_UNKNOWN, true },
+		{ "Selectable", PAGE_SIZE_UNKNOWN, false },
+		{ "unknown", PAGE_SIZE_UNKNOWN, false },
 	};
 
 	(void)state;
@@ -295,7 +309,8 @@ static void a_nul_byte_is_an_error_where_it_stands(void **state)
 	size_t offset;
 
 	(void)state;
-	assert_int_equal(bls_parse(SPAN("linux /k\n#\0\n"), options, sizeof(options), &e, &offset), ERROR_SYNTAX);
+	assert_int_equal(bls_parse(SPAN("linux /k\n#\0\n"), options, sizeof(options), &e, &offset),
+			 ERROR_SYNTAX);
 	assert_int_equal(offset, 10);
 	assert_int_equal(bls_parse(SPAN("\0linux /k"), options, sizeof(options), &e, &offset), ERROR_SYNTAX);
 	assert_int_equal(offset, 0);
@@ -351,7 +366,8 @@ static void the_options_buffer_may_be_too_small(void **state)
 
 static void a_buffer_of_the_texts_size_always_suffices(void **state)
 {
-	static const char *const texts[] = { "linux k\noptions a", "options a\noptions b\noptions c\nlinux k", "linux k" };
+	static const char *const texts[] = { "linux k\noptions a", "options a\noptions b\noptions c\nlinux k",
+					     "linux k" };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++) {
@@ -373,18 +389,44 @@ static void names_of_entry_files(void **state)
 		const char *name;
 		bool valid;
 	} vectors[] = {
-		{ "a.conf", true },	   { "A.CONF", true },		{ "fedora-6.12_x+64k.conf", true },
-		{ "a+3-1.conf", true },	   { "a.b.conf", true },	{ "a..conf", true },
-		{ "09.conf", true },	   { "azAZ09+-_.conf", true },	{ "autox.conf", true },
-		{ "auto.conf", true },	   { "xauto-a.conf", true },	{ "auto-x.conf", false },
-		{ "AUTO-x.conf", false },  { "auto-.conf", false },	{ ".a.conf", false },
-		{ ".conf", false },	   { "conf", false },		{ "", false },
-		{ "a", false },		   { "a.conf ", false },	{ "a.conf.bak", false },
-		{ "a.efi", false },	   { "aconf", false },		{ "a b.conf", false },
-		{ "a/b.conf", false },	   { "a\\b.conf", false },	{ "a@1.conf", false },
-		{ "\xc3\xa4.conf", false }, { "a~.conf", false },	{ "a#.conf", false },
-		{ "a:.conf", false },	   { "a`.conf", false },	{ "a{.conf", false },
-		{ "a[.conf", false },	   { longest, true },		{ too_long, false },
+		{ "a.conf", true },
+		{ "A.CONF", true },
+		{ "fedora-6.12_x+64k.conf", true },
+		{ "a+3-1.conf", true },
+		{ "a.b.conf", true },
+		{ "a..conf", true },
+		{ "09.conf", true },
+		{ "azAZ09+-_.conf", true },
+		{ "autox.conf", true },
+		{ "auto.conf", true },
+		{ "xauto-a.conf", true },
+		{ "auto-x.conf", false },
+		{ "AUTO-x.conf", false },
+		{ "auto-.conf", false },
+		{ ".a.conf", false },
+		{ ".conf", false },
+		{ "conf", false },
+		{ "", false },
+		{ "a", false },
+		{ "a.conf ", false },
+		{ "a.conf.bak", false },
+		{ "a.efi", false },
+		{ "aconf", false },
+		{ "a b.conf", false },
+		{ "a/b.conf", false },
+		{ "a\\b.conf", false },
+		{ "a@1.conf", false },
+		{ "\xc3\xa4.conf", false },
+		{ "a~.conf", false },
+		{ "a#.conf", false },
+		{ "a:.conf", false },
+		{ "a`.conf", false },
+		{ "a{.conf", false },
+		{ "a[.conf", false },
+		{ "@a.conf", false },
+		{ " .conf", false },
+		{ longest, true },
+		{ too_long, false },
 	};
 
 	(void)state;

@@ -81,10 +81,11 @@ static void a_release_ending_in_plus_64_reads_as_a_counter(void **state)
 static void what_is_not_all_digits_is_part_of_the_name(void **state)
 {
 	static const char *const names[] = {
-		"foo+.conf",	 "foo+-.conf",	"foo+-1.conf",	"foo+3-.conf",	"foo+3-1-2.conf", "foo+3--1.conf",
-		"foo+3x.conf",	 "foo+x3.conf", "foo+3-x.conf", "foo+3-1x.conf", "foo+3.1.conf",   "foo+ 3.conf",
-		"foo+3 .conf",	 "foo+0x3.conf", "foo+3.x.conf", "foo+3+.conf",	"foo-3-1.conf",
-		"+3.conf",	 "+3-1.conf",	"foo3.conf",	"+.conf",
+		"foo+.conf",     "foo+-.conf",   "foo+-1.conf", "foo+3-.conf",  "foo+3-1-2.conf",
+		"foo+3--1.conf", "foo+3x.conf",  "foo+x3.conf", "foo+3-x.conf", "foo+3-1x.conf",
+		"foo+3.1.conf",  "foo+ 3.conf",  "foo+3 .conf", "foo+0x3.conf", "foo+3.x.conf",
+		"foo+3+.conf",   "foo-3-1.conf", "+3.conf",     "+3-1.conf",    "foo3.conf",
+		"+.conf",
 	};
 
 	(void)state;
@@ -103,8 +104,10 @@ static void numbers_reach_up_to_2_31_minus_1(void **state)
 		{ "f+1-2147483647.conf", true, 1, 2147483647, "f.conf", "f+0-2147483647.conf" },
 		{ "f+1-2147483646.conf", true, 1, 2147483646, "f.conf", "f+0-2147483647.conf" },
 		{ "f+1-2147483648.conf", false, 0, 0, "f+1-2147483648.conf", "f+1-2147483648.conf" },
-		{ "f+99999999999999999999.conf", false, 0, 0, "f+99999999999999999999.conf", "f+99999999999999999999.conf" },
-		{ "f+18446744073709551617.conf", false, 0, 0, "f+18446744073709551617.conf", "f+18446744073709551617.conf" },
+		{ "f+99999999999999999999.conf", false, 0, 0, "f+99999999999999999999.conf",
+		  "f+99999999999999999999.conf" },
+		{ "f+18446744073709551617.conf", false, 0, 0, "f+18446744073709551617.conf",
+		  "f+18446744073709551617.conf" },
 		{ "f+0000000000003.conf", true, 3, 0, "f.conf", "f+0000000000002-0000000000001.conf" },
 		{ "f+3-02147483647.conf", true, 3, 2147483647, "f.conf", "f+2-02147483647.conf" },
 	};
@@ -135,7 +138,8 @@ static void numbers_keep_their_count_of_digits(void **state)
 static void even_absurdly_many_digits_are_kept(void **state)
 {
 	static const struct vector vectors[] = {
-		{ "f+00000000000000000000000000000000000003-000000000000000000000000000000000001.conf", true, 3, 1, "f.conf",
+		{ "f+00000000000000000000000000000000000003-000000000000000000000000000000000001.conf", true,
+		  3, 1, "f.conf",
 		  "f+00000000000000000000000000000000000002-000000000000000000000000000000000002.conf" },
 	};
 
@@ -181,7 +185,8 @@ static void digits_are_counted(void **state)
 
 static void other_suffixes_are_no_entries(void **state)
 {
-	static const char *const names[] = { "", ".conf", ".efi", "foo", "foo+3", "foo.conf.bak", "foo.con", "fooconf", "conf" };
+	static const char *const names[] = { "",        ".conf",   ".efi", "foo", "foo+3", "foo.conf.bak",
+					     "foo.con", "fooconf", "conf" };
 	struct boot_counter c;
 
 	(void)state;
@@ -199,9 +204,12 @@ static void states(void **state)
 		const char *file, *name;
 		enum entry_state state;
 	} vectors[] = {
-		{ "f.conf", "good", STATE_GOOD },	     { "f+3.conf", "indeterminate", STATE_INDETERMINATE },
-		{ "f+1-2.conf", "indeterminate", STATE_INDETERMINATE }, { "f+0-3.conf", "bad", STATE_BAD },
-		{ "f+00.conf", "bad", STATE_BAD },	     { "f+64k.conf", "good", STATE_GOOD },
+		{ "f.conf", "good", STATE_GOOD },
+		{ "f+3.conf", "indeterminate", STATE_INDETERMINATE },
+		{ "f+1-2.conf", "indeterminate", STATE_INDETERMINATE },
+		{ "f+0-3.conf", "bad", STATE_BAD },
+		{ "f+00.conf", "bad", STATE_BAD },
+		{ "f+64k.conf", "good", STATE_GOOD },
 	};
 
 	(void)state;

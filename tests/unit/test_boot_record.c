@@ -26,17 +26,18 @@ static void a_record_of_a_choice(void **state)
 	(void)state;
 	choose(&in, &result);
 	boot_record_format(&e[1], &in, &result, &t);
-	assert_string_equal(buffer, "entry=b.conf\n"
-				    "page-size=64k\n"
-				    "kind=selectable\n"
-				    "reason=default-config\n"
-				    "explain=default entry of loader.conf; one-shot gone.conf: no such entry\n"
-				    "asked.oneshot=gone.conf\n"
-				    "outcome.oneshot=no-entry\n"
-				    "asked.default-config=b*\n"
-				    "outcome.default-config=chosen\n"
-				    "asked.policy=4k\n"
-				    "outcome.policy=not-asked\n");
+	assert_string_equal(buffer,
+			    "entry=b.conf\n"
+			    "page-size=64k\n"
+			    "kind=selectable\n"
+			    "reason=default-config\n"
+			    "explain=default entry of loader.conf; one-shot gone.conf: no such entry\n"
+			    "asked.oneshot=gone.conf\n"
+			    "outcome.oneshot=no-entry\n"
+			    "asked.default-config=b*\n"
+			    "outcome.default-config=chosen\n"
+			    "asked.policy=4k\n"
+			    "outcome.policy=not-asked\n");
 }
 
 static void rules_are_read_back(void **state)
@@ -149,15 +150,15 @@ static void a_line_that_does_not_fit_is_left_out_whole(void **state)
 		char *buffer = malloc(size);
 		struct text t = text_in(buffer, size);
 
-		boot_record_add(&t, SPAN("aa"), SPAN("1111"));		/* 8 bytes */
-		boot_record_add(&t, SPAN("b"), SPAN("2222222222"));	/* 13 bytes */
-		boot_record_add(&t, SPAN("c"), SPAN("3"));		/* 4 bytes */
+		boot_record_add(&t, SPAN("aa"), SPAN("1111"));      /* 8 bytes */
+		boot_record_add(&t, SPAN("b"), SPAN("2222222222")); /* 13 bytes */
+		boot_record_add(&t, SPAN("c"), SPAN("3"));          /* 4 bytes */
 		if (size > 0)
-			assert_string_equal(buffer, size >= 22 ? "aa=1111\nb=2222222222\n" :
-						    size >= 13 ? "aa=1111\nc=3\n" :
-						    size >= 9  ? "aa=1111\n" :
-						    size >= 5  ? "c=3\n" :
-								 "");
+			assert_string_equal(buffer, size >= 22   ? "aa=1111\nb=2222222222\n"
+						    : size >= 13 ? "aa=1111\nc=3\n"
+						    : size >= 9  ? "aa=1111\n"
+						    : size >= 5  ? "c=3\n"
+								 : "");
 		assert_int_equal(t.n, size ? strlen(buffer) : 0);
 		free(buffer);
 	}
@@ -177,8 +178,14 @@ static void a_record_fits_its_limit_even_with_long_names(void **state)
 	memset(name, 'n', 255);
 	e.id = span_of(name);
 	struct choose_input in = {
-		.entries = order, .n_entries = 1, .oneshot = e.id, .preferred = e.id, .preferred_config = e.id,
-		.default_variable = e.id, .default_config = e.id, .policy = PAGE_SIZE_4K,
+		.entries = order,
+		.n_entries = 1,
+		.oneshot = e.id,
+		.preferred = e.id,
+		.preferred_config = e.id,
+		.default_variable = e.id,
+		.default_config = e.id,
+		.policy = PAGE_SIZE_4K,
 	};
 	e.unusable = true;
 	choose(&in, &result);

@@ -24,7 +24,9 @@ static struct entry *add(struct machine *m, const char *file_name, const char *v
 	struct text id = text_in(m->ids[i], sizeof(m->ids[i]));
 
 	assert_true(i < MAX_ENTRIES);
-	*e = (struct entry){ .file_name = span_of(file_name), .page_size = size, .kind = IMAGE_FIXED, .position = i };
+	*e = (struct entry){
+		.file_name = span_of(file_name), .page_size = size, .kind = IMAGE_FIXED, .position = i
+	};
 	assert_true(boot_counter_parse(e->file_name, &e->counter));
 	boot_counter_id(&e->counter, &id);
 	e->id = text_span(&id);
@@ -58,7 +60,8 @@ static void expect(struct machine *m, size_t index, enum choose_rule rule)
 {
 	choose(&m->in, &m->out);
 	check(m->out.index == index, "entry %td instead of %td", (ptrdiff_t)m->out.index, (ptrdiff_t)index);
-	check(m->out.rule == rule, "rule %s instead of %s", choose_rule_name(m->out.rule), choose_rule_name(rule));
+	check(m->out.rule == rule, "rule %s instead of %s", choose_rule_name(m->out.rule),
+	      choose_rule_name(rule));
 	if (index != SIZE_MAX)
 		assert_int_equal(m->out.outcome[rule], OUTCOME_CHOSEN);
 	for (enum choose_rule r = RULE_ONESHOT; r < N_RULES && index != SIZE_MAX; r++)
@@ -161,7 +164,8 @@ static void preferred_and_default_pass_over_a_bad_entry(void **state)
 	(void)state;
 	three(&m);
 	make_bad(&m, 1);
-	m.in.preferred = m.in.preferred_config = m.in.default_variable = m.in.default_config = SPAN("linux-64k.conf");
+	m.in.preferred = m.in.preferred_config = m.in.default_variable = m.in.default_config =
+		SPAN("linux-64k.conf");
 	expect(&m, 0, RULE_ORDER);
 	for (enum choose_rule r = RULE_PREFERRED; r <= RULE_DEFAULT_CONFIG; r++)
 		assert_int_equal(m.out.outcome[r], OUTCOME_BAD);
@@ -347,8 +351,8 @@ static void a_setting_may_name_an_entry_by_its_old_counter(void **state)
 static void words_of_rules_and_outcomes(void **state)
 {
 	static const char *const rules[N_RULES] = {
-		"oneshot",	  "preferred", "preferred-config", "default", "default-config", "policy", "order",
-		"last-resort", "menu",
+		"oneshot", "preferred", "preferred-config", "default", "default-config",
+		"policy",  "order",     "last-resort",      "menu",
 	};
 	static const char *const outcomes[] = {
 		"not-set", "chosen", "no-entry", "bad", "unsupported", "unusable", "not-cleared", "not-asked",
@@ -418,17 +422,21 @@ static void the_explanation_tells_what_was_passed_over(void **state)
 	m.in.preferred = SPAN("gone");
 	make_bad(&m, 1);
 	m.in.default_variable = SPAN("linux-64k");
-	expect_sentence(&m, "first entry in menu order; one-shot linux-16k.conf: not honoured, its variable could not be"
-			    " deleted; preferred entry gone: no such entry; default entry linux-64k: it is bad, no tries"
-			    " are left; policy 16k: this CPU lacks 16K pages");
+	expect_sentence(
+		&m,
+		"first entry in menu order; one-shot linux-16k.conf: not honoured, its variable could not be"
+		" deleted; preferred entry gone: no such entry; default entry linux-64k: it is bad, no tries"
+		" are left; policy 16k: this CPU lacks 16K pages");
 	three(&m);
 	m.in.cpu = NO_16K;
 	m.in.oneshot = SPAN("linux-16k");
 	m.in.preferred_config = SPAN("linux-4k");
 	m.entries[0].unusable = true;
 	m.in.default_config = SPAN("linux-64k");
-	expect_sentence(&m, "default entry of loader.conf; one-shot linux-16k: this CPU lacks its page size; preferred"
-			    " entry of loader.conf linux-4k: it cannot be started");
+	expect_sentence(
+		&m,
+		"default entry of loader.conf; one-shot linux-16k: this CPU lacks its page size; preferred"
+		" entry of loader.conf linux-4k: it cannot be started");
 	m.in.n_entries = 0;
 	m.in.policy = PAGE_SIZE_4K;
 	m.in.oneshot = m.in.preferred_config = m.in.default_config = SPAN_NONE;

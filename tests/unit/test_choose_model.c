@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The decision against a slow model of it, in every small case.
  *
- * The model knows nothing of patterns, counters or version strings. It lists every way in which an entry could come
- * to be booted, with a rank, and takes the way of the lowest rank.
+ * The model knows nothing of patterns, counters or version strings. It lists every way in which an entry
+ * could come to be booted, with a rank, and takes the way of the lowest rank.
  *
  * What is pruned, as one case of a group that the rules cannot tell apart is enough:
- * - A setting that names nothing is tried with up to 3 entries; with 4 it is the same as one that is not set but for
- *   its outcome.
- * - Once the model says that the one-shot decides, of the later settings only "none" and "the first entry" are tried;
- *   likewise for default and policy once preferred decides.
- * - A later entry being the newer matters to the policy alone: that pattern is tried only where no one-shot is set,
- *   and where the policy comes to be asked.
+ * - A setting that names nothing is tried with up to 3 entries; with 4 it is the same as one that is not set
+ * but for its outcome.
+ * - Once the model says that the one-shot decides, of the later settings only "none" and "the first entry"
+ * are tried; likewise for default and policy once preferred decides.
+ * - A later entry being the newer matters to the policy alone: that pattern is tried only where no one-shot
+ * is set, and where the policy comes to be asked.
  * - The policies 4k and 64k are alike on the CPU sets used (each has both): with 4 entries 64k is left out.
- * - Settings of loader.conf beside those of the variables, and a one-shot that was not cleared, are tried with up to
- *   2 entries.
+ * - Settings of loader.conf beside those of the variables, and a one-shot that was not cleared, are tried
+ * with up to 2 entries.
  * - Unusable entries are tried with up to 3 entries. */
 #include "unit.h"
 
@@ -22,8 +22,8 @@
 #include <granule/choose.h>
 
 #define MAX_ENTRIES 4
-#define NONE (-1)	     /* a setting that is not set */
-#define NAMES_NOTHING (-2)   /* one that names no entry */
+#define NONE (-1)          /* a setting that is not set */
+#define NAMES_NOTHING (-2) /* one that names no entry */
 #define NO_16K ((page_size_set)(1u << PAGE_SIZE_4K | 1u << PAGE_SIZE_64K))
 
 struct shape {
@@ -90,7 +90,8 @@ static struct verdict model(const struct situation *s)
 			bool possible;
 			int rule, tie;
 		} ways[] = {
-			{ s->named[RULE_ONESHOT] == i && !s->not_cleared && !s->entry[i].unusable && cpu_runs(s, i),
+			{ s->named[RULE_ONESHOT] == i && !s->not_cleared && !s->entry[i].unusable &&
+				  cpu_runs(s, i),
 			  RULE_ONESHOT, 0 },
 			{ s->named[RULE_PREFERRED] == i && boots[i], RULE_PREFERRED, 0 },
 			{ s->named[RULE_PREFERRED_CONFIG] == i && boots[i], RULE_PREFERRED_CONFIG, 0 },
@@ -133,7 +134,8 @@ static void build_entries(const struct situation *s, struct entry *entries, cons
 			.id = span_of(ids[i]),
 			.page_size = shape->size,
 			.unusable = shape->unusable,
-			.counter = { .present = shape->state != STATE_GOOD, .left = shape->state == STATE_INDETERMINATE },
+			.counter = { .present = shape->state != STATE_GOOD,
+				     .left = shape->state == STATE_INDETERMINATE },
 		};
 		entries[i].bls.version = span_of(versions[shape->age]);
 		order[i] = &entries[i];
@@ -146,12 +148,12 @@ static const char *describe(const struct situation *s)
 	size_t at = 0;
 
 	for (int i = 0; i < s->n; i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "[%s %s%s age %d] ", entry_state_name(s->entry[i].state),
-				       page_size_word(s->entry[i].size), s->entry[i].unusable ? " unusable" : "",
-				       s->entry[i].age);
-	snprintf(text + at, sizeof(text) - at, "set %u, named %d%s %d %d %d %d, policy %s", s->cpu, s->named[0],
-		 s->not_cleared ? " (not cleared)" : "", s->named[1], s->named[2], s->named[3], s->named[4],
-		 page_size_word(s->policy));
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "[%s %s%s age %d] ",
+				       entry_state_name(s->entry[i].state), page_size_word(s->entry[i].size),
+				       s->entry[i].unusable ? " unusable" : "", s->entry[i].age);
+	snprintf(text + at, sizeof(text) - at, "set %u, named %d%s %d %d %d %d, policy %s", s->cpu,
+		 s->named[0], s->not_cleared ? " (not cleared)" : "", s->named[1], s->named[2], s->named[3],
+		 s->named[4], page_size_word(s->policy));
 	return text;
 }
 
@@ -168,9 +170,11 @@ static bool outcome_is_true(const struct situation *s, int rule, enum choose_out
 	case OUTCOME_NOT_CLEARED:
 		return rule == RULE_ONESHOT && s->not_cleared && i != NONE;
 	case OUTCOME_BAD:
-		return rule == RULE_POLICY || (rule != RULE_ONESHOT && i >= 0 && s->entry[i].state == STATE_BAD);
+		return rule == RULE_POLICY ||
+		       (rule != RULE_ONESHOT && i >= 0 && s->entry[i].state == STATE_BAD);
 	case OUTCOME_UNSUPPORTED:
-		return rule == RULE_POLICY ? s->policy == PAGE_SIZE_16K && s->cpu == NO_16K : i >= 0 && !cpu_runs(s, i);
+		return rule == RULE_POLICY ? s->policy == PAGE_SIZE_16K && s->cpu == NO_16K
+					   : i >= 0 && !cpu_runs(s, i);
 	case OUTCOME_UNUSABLE:
 		return rule == RULE_POLICY || (i >= 0 && s->entry[i].unusable);
 	default:
@@ -198,8 +202,8 @@ static struct verdict compare(const struct situation *s, const struct entry *con
 	choose(&in, &got);
 	compared++;
 	check(got.index == (want.index < 0 ? SIZE_MAX : (size_t)want.index) && (int)got.rule == want.rule,
-	      "%s: entry %td by %s instead of %d by %s", describe(s), (ptrdiff_t)got.index, choose_rule_name(got.rule),
-	      want.index, choose_rule_name((enum choose_rule)want.rule));
+	      "%s: entry %td by %s instead of %d by %s", describe(s), (ptrdiff_t)got.index,
+	      choose_rule_name(got.rule), want.index, choose_rule_name((enum choose_rule)want.rule));
 	if (want.index >= 0)
 		check(got.outcome[want.rule] == OUTCOME_CHOSEN, "%s: %s", describe(s),
 		      choose_outcome_name(got.outcome[want.rule]));

@@ -135,7 +135,8 @@ static void setting_a_parameter(void **state)
 		{ "log-level=1", "log_level", "2", "log_level=2" },
 		{ "foo=\"a=0 b\"", "a", "1", "foo=\"a=0 b\" a=1" },
 		{ "foo.a=0 a.b=0 ab=0", "a", "1", "foo.a=0 a.b=0 ab=0 a=1" },
-		{ "foo.arm64.pagesize=4k", "arm64.pagesize", "64k", "foo.arm64.pagesize=4k arm64.pagesize=64k" },
+		{ "foo.arm64.pagesize=4k", "arm64.pagesize", "64k",
+		  "foo.arm64.pagesize=4k arm64.pagesize=64k" },
 		{ "\"a=0 1\" x", "a", "1", "a=1 x" },
 		{ "panic=1", "panic", "10", "panic=10" },
 	};
@@ -146,7 +147,8 @@ static void setting_a_parameter(void **state)
 		char buffer[200];
 		struct text t = text_in(buffer, sizeof(buffer));
 
-		assert_int_equal(cmdline_set(line, span_of(vectors[i].name), span_of(vectors[i].value), &t), 0);
+		assert_int_equal(cmdline_set(line, span_of(vectors[i].name), span_of(vectors[i].value), &t),
+				 0);
 		check(!strcmp(buffer, vectors[i].want), "\"%s\": \"%s\"", vectors[i].line, buffer);
 		assert_true(cmdline_get(text_span(&t), span_of(vectors[i].name), &value));
 		assert_span_equal(value, vectors[i].value ? vectors[i].value : "");
@@ -202,9 +204,11 @@ static void a_buffer_that_is_too_small_is_an_error(void **state)
 		char *buffer = malloc(size);
 		struct text t = text_in(buffer, size);
 
-		assert_int_equal(cmdline_set(SPAN("x=1"), SPAN("a"), SPAN("b c"), &t), size < sizeof(set) ? ERROR_SPACE : 0);
+		assert_int_equal(cmdline_set(SPAN("x=1"), SPAN("a"), SPAN("b c"), &t),
+				 size < sizeof(set) ? ERROR_SPACE : 0);
 		t = text_in(buffer, size);
-		assert_int_equal(cmdline_remove(SPAN("x=1 a"), SPAN("a"), &t), size < sizeof(removed) ? ERROR_SPACE : 0);
+		assert_int_equal(cmdline_remove(SPAN("x=1 a"), SPAN("a"), &t),
+				 size < sizeof(removed) ? ERROR_SPACE : 0);
 		free(buffer);
 	}
 }

@@ -190,11 +190,25 @@ static void blanks_tabs_and_line_ends(void **state)
 		{ P "=4k\nquiet", ALL, PAGE_SIZE_4K, { 0 } },
 		{ "foo=\"a\n" P "=4k\"", ALL, PAGE_SIZE_64K, { NEWLINE } },
 		{ "-- a\n" P "=4k", ALL, PAGE_SIZE_64K, { NEWLINE } },
+		{ "\n" P "=4k", ALL, PAGE_SIZE_64K, { NEWLINE } },
+		{ "a\n" P "=4k\n" P "=16k", ALL, PAGE_SIZE_64K, { NEWLINE, NEWLINE } },
 		{ "-- " P "=4k\n" P "=16k", ALL, PAGE_SIZE_64K, { DASHES, NEWLINE } },
 	};
 
 	(void)state;
 	check_vectors(vectors, COUNT(vectors));
+}
+
+static void a_nul_byte_ends_the_line_like_a_newline(void **state)
+{
+	struct page_size_param got;
+
+	(void)state;
+	cmdline_page_size(SPAN(P "=4k\0" P "=16k"), ALL, &got);
+	assert_int_equal(got.effective, PAGE_SIZE_4K);
+	assert_int_equal(got.n_notes, 1);
+	assert_int_equal(got.notes[0].kind, PARAM_AFTER_NEWLINE);
+	assert_int_equal(got.notes[0].offset, strlen(P "=4k") + 1);
 }
 
 static void dashes_and_quotes_beyond_the_table(void **state)
@@ -213,6 +227,7 @@ static void dashes_and_quotes_beyond_the_table(void **state)
 		{ "foo=\"" P "=4k b\"", ALL, PAGE_SIZE_64K, { LOOKALIKE } },
 		{ "foo=\"a " P "=4k b\" " P "=16k", ALL, PAGE_SIZE_16K, { INSIDE, SUPERSEDED } },
 		{ P "=4k\"", ALL, PAGE_SIZE_64K, { QUOTED } },
+		{ "\"a " P "=4k b\"", ALL, PAGE_SIZE_4K, { INSIDE } },
 	};
 
 	(void)state;
@@ -229,6 +244,7 @@ static void names_that_only_resemble_the_parameter(void **state)
 		{ "hugepagesz=2M default_hugepagesz=2M hugepages=4", ALL, PAGE_SIZE_64K, { 0 } },
 		{ "arm64.nosve arm64.nomte", ALL, PAGE_SIZE_64K, { 0 } },
 		{ "page", ALL, PAGE_SIZE_64K, { 0 } },
+		{ "agesize=4k", ALL, PAGE_SIZE_64K, { 0 } },
 	};
 
 	(void)state;
@@ -243,6 +259,9 @@ static void the_raw_field_takes_numbers_of_any_base(void **state)
 		{ F "=0X2", ALL, PAGE_SIZE_16K, { RAW } },
 		{ F "=01", ALL, PAGE_SIZE_4K, { RAW } },
 		{ F "=0x10", ALL, PAGE_SIZE_64K, { RAW } },
+		{ F "=0x0000000000000001", ALL, PAGE_SIZE_4K, { RAW } },
+		{ P "=4k " F "=0xa", ALL, PAGE_SIZE_64K, { RAW, SUPERSEDED } },
+		{ P "=4k " F "=0xF", ALL, PAGE_SIZE_64K, { RAW, SUPERSEDED } },
 		{ P "=4k " F "=0xff", ALL, PAGE_SIZE_64K, { RAW, SUPERSEDED } },
 		{ P "=4k " F "=010", ALL, PAGE_SIZE_64K, { RAW, SUPERSEDED } },
 		{ F "=1 " P "=16k", ALL, PAGE_SIZE_16K, { RAW, SUPERSEDED } },
@@ -256,6 +275,9 @@ static void the_raw_field_takes_numbers_of_any_base(void **state)
 		{ P "=4k " F "=a", ALL, PAGE_SIZE_4K, { LOOKALIKE } },
 		{ P "=4k " F "=-1", ALL, PAGE_SIZE_4K, { LOOKALIKE } },
 		{ P "=4k x" F "=1", ALL, PAGE_SIZE_4K, { 0 } },
+		{ P "=4k xrm64_sw.pageshift=1", ALL, PAGE_SIZE_4K, { 0 } },
+		{ P "=4k arm64_sx.pageshift=1", ALL, PAGE_SIZE_4K, { 0 } },
+		{ P "=4k ARM64_SW.PAGESHIFT=2", ALL, PAGE_SIZE_4K, { 0 } },
 		{ P "=4k " F, ALL, PAGE_SIZE_4K, { 0 } },
 	};
 
@@ -286,12 +308,9 @@ static void a_word_is_cut_at_255_bytes(void **state)
 {
 	char at_254[400], at_255[400], at_256[400], at_510[800], blank[400], dashes[400], behind[400];
 	const struct vector vectors[] = {
-		{ at_254, ALL, PAGE_SIZE_64K, { LOOKALIKE } },
-		{ at_255, ALL, PAGE_SIZE_4K, { CUT } },
-		{ at_256, ALL, PAGE_SIZE_64K, { LOOKALIKE } },
-		{ at_510, ALL, PAGE_SIZE_4K, { CUT } },
-		{ blank, ALL, PAGE_SIZE_4K, { 0 } },
-		{ dashes, ALL, PAGE_SIZE_64K, { DASHES } },
+		{ at_254, ALL, PAGE_SIZE_64K, { LOOKALIKE } }, { at_255, ALL, PAGE_SIZE_4K, { CUT } },
+		{ at_256, ALL, PAGE_SIZE_64K, { LOOKALIKE } }, { at_510, ALL, PAGE_SIZE_4K, { CUT } },
+		{ blank, ALL, PAGE_SIZE_4K, { 0 } },           { dashes, ALL, PAGE_SIZE_64K, { DASHES } },
 		{ behind, ALL, PAGE_SIZE_64K, { MISSPELT } },
 	};
 
@@ -321,13 +340,19 @@ static const char *line_of(char *buffer, size_t total, const char *first, const 
 
 static void a_line_over_2039_bytes_loses_its_end(void **state)
 {
-	char fits[CMDLINE_MAX + 2], too_long[CMDLINE_MAX + 2], first[3000], both[3000], quotes[3000], dropped[3000];
+	char fits[CMDLINE_MAX + 2], too_long[CMDLINE_MAX + 2], first[3000], both[3000], quotes[3000],
+		dropped[3000];
 	const struct vector vectors[] = {
 		{ line_of(fits, CMDLINE_MAX, "quiet", " " P "=4k"), ALL, PAGE_SIZE_4K, { 0 } },
-		{ line_of(too_long, CMDLINE_MAX + 1, "quiet", " " P "=4k"), ALL, PAGE_SIZE_64K, { TRUNCATED } },
+		{ line_of(too_long, CMDLINE_MAX + 1, "quiet", " " P "=4k"),
+		  ALL,
+		  PAGE_SIZE_64K,
+		  { TRUNCATED } },
 		{ line_of(first, 2900, P "=4k ", " quiet"), ALL, PAGE_SIZE_4K, { 0 } },
 		{ line_of(both, 2900, P "=4k ", " " P "=16k"), ALL, PAGE_SIZE_4K, { TRUNCATED } },
-		{ line_of(dropped, 2900, P "=4k ", " " P "=4K page-size=4k"), ALL, PAGE_SIZE_4K,
+		{ line_of(dropped, 2900, P "=4k ", " " P "=4K page-size=4k"),
+		  ALL,
+		  PAGE_SIZE_4K,
 		  { TRUNCATED, TRUNCATED } },
 		/* The stub goes back to a blank outside quotes, and so before the word that is quoted. */
 		{ line_of(quotes, 2900, P "=4k b=\"c " P "=16k ", " d\""), ALL, PAGE_SIZE_4K, { TRUNCATED } },
@@ -380,8 +405,9 @@ static void counts_and_places_of_words(void **state)
 	for (size_t i = 0; i < COUNT(want); i++) {
 		assert_int_equal(got.notes[i].kind, want[i].kind);
 		assert_int_equal(got.notes[i].offset, want[i].offset);
-		assert_span_equal(span_cut(line, got.notes[i].offset, got.notes[i].offset + got.notes[i].length),
-				  want[i].word);
+		assert_span_equal(
+			span_cut(line, got.notes[i].offset, got.notes[i].offset + got.notes[i].length),
+			want[i].word);
 	}
 }
 
@@ -426,8 +452,9 @@ static void every_note_has_a_text_of_its_own(void **state)
 /* ---- the same from a model, over random lines ---- */
 
 static const char *const fragments[] = {
-	P "=4k",     P "=16k",	  P "=64k",	   P "=4K",   P,      F "=1", F "=2", F "=3",  F "=0", F "=9", "--", "quiet",
-	"root=/dev", "foo=\"a b", "c\" bar=\"d\"", "\n",      "page-size=4k", "\"" P "=4k\"", "x" P "=4k", "--x", F "=z",
+	P "=4k",         P "=16k", P "=64k",       P "=4K",        P,           F "=1",      F "=2",
+	F "=3",          F "=0",   F "=9",         "--",           "quiet",     "root=/dev", "foo=\"a b",
+	"c\" bar=\"d\"", "\n",     "page-size=4k", "\"" P "=4k\"", "x" P "=4k", "--x",       F "=z",
 };
 
 /* A random line of these fragments between blanks; some are rarer than others. */
@@ -450,8 +477,8 @@ static enum page_size model_effective(const char *text, page_size_set cpu)
 		const char *word;
 		enum page_size size;
 	} obeyed[] = {
-		{ P "=4k", PAGE_SIZE_4K },   { P "=16k", PAGE_SIZE_16K }, { P "=64k", PAGE_SIZE_64K },
-		{ F "=1", PAGE_SIZE_4K },    { F "=2", PAGE_SIZE_16K },	  { F "=3", PAGE_SIZE_64K },
+		{ P "=4k", PAGE_SIZE_4K },     { P "=16k", PAGE_SIZE_16K },   { P "=64k", PAGE_SIZE_64K },
+		{ F "=1", PAGE_SIZE_4K },      { F "=2", PAGE_SIZE_16K },     { F "=3", PAGE_SIZE_64K },
 		{ F "=0", PAGE_SIZE_UNKNOWN }, { F "=9", PAGE_SIZE_UNKNOWN },
 	};
 	static const enum page_size from_largest[] = { PAGE_SIZE_64K, PAGE_SIZE_16K, PAGE_SIZE_4K };
@@ -498,6 +525,7 @@ int main(void)
 		cmocka_unit_test(without_knowing_the_cpu_only_a_word_tells_the_size),
 		cmocka_unit_test(a_cpu_with_4k_only_always_gets_4k),
 		cmocka_unit_test(blanks_tabs_and_line_ends),
+		cmocka_unit_test(a_nul_byte_ends_the_line_like_a_newline),
 		cmocka_unit_test(dashes_and_quotes_beyond_the_table),
 		cmocka_unit_test(names_that_only_resemble_the_parameter),
 		cmocka_unit_test(the_raw_field_takes_numbers_of_any_base),

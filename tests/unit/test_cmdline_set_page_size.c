@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing the page-size parameter: exactly one word, first, obeyed; or an error that names what is in the way. */
+/* Writing the page-size parameter: exactly one word, first, obeyed; or an error that names what is in the
+ * way. */
 #include "unit.h"
 
 #include <granule/cmdline.h>
@@ -28,7 +29,8 @@ static void one_word_is_written_first(void **state)
 		{ "dyndbg=\"file a.c +p\" quiet", PAGE_SIZE_16K, P "=16k dyndbg=\"file a.c +p\" quiet" },
 		{ "quiet -- --x single", PAGE_SIZE_4K, P "=4k quiet -- --x single" },
 		{ "foo=\"a -- b\" quiet", PAGE_SIZE_4K, P "=4k foo=\"a -- b\" quiet" },
-		{ "hugepagesz=2M default_hugepagesz=512M", PAGE_SIZE_64K, P "=64k hugepagesz=2M default_hugepagesz=512M" },
+		{ "hugepagesz=2M default_hugepagesz=512M", PAGE_SIZE_64K,
+		  P "=64k hugepagesz=2M default_hugepagesz=512M" },
 		{ "", PAGE_SIZE_UNKNOWN, "" },
 		{ P "=4k", PAGE_SIZE_UNKNOWN, "" },
 		{ "quiet " P "=4k root=/dev/vda", PAGE_SIZE_UNKNOWN, "quiet root=/dev/vda" },
@@ -78,8 +80,10 @@ static void words_that_stay_and_interfere_are_a_conflict(void **state)
 			int error = cmdline_set_page_size(line, size, &t, &note);
 
 			check(error == ERROR_CONFLICT, "\"%s\": %d", vectors[i].line, error);
-			check(note.kind == vectors[i].kind, "\"%s\": note %d", vectors[i].line, (int)note.kind);
-			assert_span_equal(span_cut(line, note.offset, note.offset + note.length), vectors[i].word);
+			check(note.kind == vectors[i].kind, "\"%s\": note %d", vectors[i].line,
+			      (int)note.kind);
+			assert_span_equal(span_cut(line, note.offset, note.offset + note.length),
+					  vectors[i].word);
 			release(line);
 		}
 	}
@@ -145,10 +149,14 @@ static void line_ends_are_refused_where_they_stand(void **state)
 	for (size_t i = 0; i < COUNT(ends); i++) {
 		struct text t = text_in(buffer, sizeof(buffer));
 
-		assert_int_equal(cmdline_set_page_size(span_of(ends[i]), PAGE_SIZE_4K, &t, &note), ERROR_SYNTAX);
+		assert_int_equal(cmdline_set_page_size(span_of(ends[i]), PAGE_SIZE_4K, &t, &note),
+				 ERROR_SYNTAX);
 		assert_int_equal(note.offset, 5);
 	}
 	struct text t = text_in(buffer, sizeof(buffer));
+	assert_int_equal(cmdline_set_page_size(SPAN("\nab"), PAGE_SIZE_4K, &t, &note), ERROR_SYNTAX);
+	assert_int_equal(note.offset, 0);
+	t = text_in(buffer, sizeof(buffer));
 	assert_int_equal(cmdline_set_page_size(SPAN("ab\0c"), PAGE_SIZE_4K, &t, &note), ERROR_SYNTAX);
 	assert_int_equal(note.offset, 2);
 }
@@ -227,8 +235,23 @@ static unsigned count_words(const char *text, const char **ret_first, unsigned *
 static void whatever_is_written_is_read_back_as_asked(void **state)
 {
 	static const char *const fragments[] = {
-		P "=4k", P "=16k", P "=64k", P "=64K", P, F "=1", "--", "quiet", "foo=\"a b\"", "bar=\"a " P "=4k b\"",
-		"\"" P "=4k\"", "root=/dev/vda", "page-size=4k", "console=ttyAMA0,115200", "x=\"", "\"q r\"", "a=\"--\"",
+		P "=4k",
+		P "=16k",
+		P "=64k",
+		P "=64K",
+		P,
+		F "=1",
+		"--",
+		"quiet",
+		"foo=\"a b\"",
+		"bar=\"a " P "=4k b\"",
+		"\"" P "=4k\"",
+		"root=/dev/vda",
+		"page-size=4k",
+		"console=ttyAMA0,115200",
+		"x=\"",
+		"\"q r\"",
+		"a=\"--\"",
 	};
 	unsigned written = 0, refused = 0;
 	uint32_t seed = 77;
@@ -258,7 +281,8 @@ static void whatever_is_written_is_read_back_as_asked(void **state)
 		check(read.asked == size && read.n_notes == 0, "\"%s\" became \"%s\"", line, buffer);
 		check(read.effective == (size ? size : PAGE_SIZE_64K), "\"%s\" became \"%s\"", line, buffer);
 		check(read.words == (size != PAGE_SIZE_UNKNOWN), "\"%s\" became \"%s\"", line, buffer);
-		check(count_words(buffer, &first, &raw) == read.words && raw == 0, "\"%s\" became \"%s\"", line, buffer);
+		check(count_words(buffer, &first, &raw) == read.words && raw == 0, "\"%s\" became \"%s\"",
+		      line, buffer);
 		if (size != PAGE_SIZE_UNKNOWN)
 			assert_string_equal(strchr(first, '=') + 1, page_size_word(size));
 	}

@@ -18,8 +18,8 @@ static struct image_head arm64_head(enum page_size size)
 	};
 }
 
-static void expect(const struct bls_entry *bls, const struct image_head *head, bool strings, page_size_set cpu,
-		   enum image_kind kind, enum page_size size)
+static void expect(const struct bls_entry *bls, const struct image_head *head, bool strings,
+		   page_size_set cpu, enum image_kind kind, enum page_size size)
 {
 	struct entry e = { .bls = *bls, .kind = IMAGE_FIXED, .page_size = PAGE_SIZE_16K };
 
@@ -31,8 +31,10 @@ static void expect(const struct bls_entry *bls, const struct image_head *head, b
 static void a_header_with_a_size_decides(void **state)
 {
 	const struct bls_entry plain = { 0 };
-	const struct bls_entry other = { .options = SPAN("arm64.pagesize=4k"), .image_page_size = PAGE_SIZE_4K };
-	const struct bls_entry selectable = { .options = SPAN("arm64.pagesize=4k"), .image_selectable = true };
+	const struct bls_entry other = { .options = SPAN("arm64.pagesize=4k"),
+					 .image_page_size = PAGE_SIZE_4K };
+	const struct bls_entry selectable = { .options = SPAN("arm64.pagesize=4k"),
+					      .image_selectable = true };
 
 	(void)state;
 	for (enum page_size s = PAGE_SIZE_4K; s <= PAGE_SIZE_64K; s++) {
@@ -106,8 +108,11 @@ static void the_line_of_register_stands_for_a_header_that_is_not_visible(void **
 
 static void x86_64_has_4k(void **state)
 {
-	const struct bls_entry bls = { .options = SPAN("arm64.pagesize=64k"), .image_page_size = PAGE_SIZE_64K };
-	struct image_head head = { .container = CONTAINER_RAW, .has_pe = true, .pe = { .machine = PE_MACHINE_X64 } };
+	const struct bls_entry bls = { .options = SPAN("arm64.pagesize=64k"),
+				       .image_page_size = PAGE_SIZE_64K };
+	struct image_head head = { .container = CONTAINER_RAW,
+				   .has_pe = true,
+				   .pe = { .machine = PE_MACHINE_X64 } };
 
 	(void)state;
 	expect(&bls, &head, false, ALL, IMAGE_FIXED, PAGE_SIZE_4K);
@@ -186,8 +191,8 @@ static void patterns_that_name_an_entry(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(vectors); i++)
-		check(names(vectors[i].pattern, vectors[i].file) == vectors[i].want, "\"%s\" and %s", vectors[i].pattern,
-		      vectors[i].file);
+		check(names(vectors[i].pattern, vectors[i].file) == vectors[i].want, "\"%s\" and %s",
+		      vectors[i].pattern, vectors[i].file);
 }
 
 /* foo+64+3.conf has the id foo+64.conf: what is left after the counter is not cut once more. */
@@ -197,13 +202,14 @@ static void an_id_that_ends_like_a_counter_is_not_cut_again(void **state)
 		const char *pattern;
 		bool want;
 	} vectors[] = {
-		{ "foo+64.conf", true }, { "foo+64", true },	{ "foo+64+2-1.conf", true },
-		{ "foo", false },	 { "foo.conf", false }, { "foo+3.conf", false },
+		{ "foo+64.conf", true }, { "foo+64", true },    { "foo+64+2-1.conf", true },
+		{ "foo", false },        { "foo.conf", false }, { "foo+3.conf", false },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(vectors); i++)
-		check(names(vectors[i].pattern, "foo+64+3.conf") == vectors[i].want, "\"%s\"", vectors[i].pattern);
+		check(names(vectors[i].pattern, "foo+64+3.conf") == vectors[i].want, "\"%s\"",
+		      vectors[i].pattern);
 }
 
 int main(void)

@@ -144,8 +144,9 @@ static void random_entries(uint32_t *seed, struct entry *entries, size_t n, bool
 		uint32_t id = random_below(seed, COUNT(ids));
 		bool with_counter = mixed ? random_below(seed, 2) : id < 3;
 
-		entries[i] = made(ids[id], keys[random_below(seed, COUNT(keys))], random_below(seed, 2) ? "m" : "",
-				  versions[random_below(seed, COUNT(versions))]);
+		entries[i] =
+			made(ids[id], keys[random_below(seed, COUNT(keys))], random_below(seed, 2) ? "m" : "",
+			     versions[random_below(seed, COUNT(versions))]);
 		if (with_counter)
 			entries[i] = counted(entries[i], random_below(seed, 3), random_below(seed, 3));
 		entries[i].bls.profile = random_below(seed, 4) ? 0 : 1;
@@ -210,9 +211,10 @@ static void expect_total_order(bool mixed)
 				check((order[a][b] == 0) == (a == b), "entries %zu and %zu", a, b);
 				for (size_t c = 0; c < MAX_RANDOM; c++)
 					check(order[a][b] >= 0 || order[b][c] >= 0 || order[a][c] < 0,
-					      "a circle: %.*s (%u tries left) < %.*s (%u) < %.*s (%u)", (int)e[a].id.n,
-					      e[a].id.p, e[a].counter.left, (int)e[b].id.n, e[b].id.p, e[b].counter.left,
-					      (int)e[c].id.n, e[c].id.p, e[c].counter.left);
+					      "a circle: %.*s (%u tries left) < %.*s (%u) < %.*s (%u)",
+					      (int)e[a].id.n, e[a].id.p, e[a].counter.left, (int)e[b].id.n,
+					      e[b].id.p, e[b].counter.left, (int)e[c].id.n, e[c].id.p,
+					      e[c].counter.left);
 			}
 	}
 }
@@ -263,7 +265,11 @@ static const char *first_of(const char *const *releases, size_t n, bool class_fi
 		bool is_64k = strstr(releases[i], "64k") != NULL;
 
 		snprintf(ids[i], sizeof(ids[i]), "token-%s.conf", releases[i]);
-		entries[i] = made(ids[i], !class_first ? "fedora" : is_64k ? "fedora-1-64k" : "fedora-2-4k", "m", releases[i]);
+		entries[i] = made(ids[i],
+				  !class_first ? "fedora"
+				  : is_64k     ? "fedora-1-64k"
+					       : "fedora-2-4k",
+				  "m", releases[i]);
 		entries[i].position = i;
 		list[i] = &entries[i];
 	}

@@ -199,14 +199,9 @@ static void escapes_are_written_and_resolved(void **state)
 	static const struct {
 		const char *value, *stored;
 	} vectors[] = {
-		{ "a\nb", "v=a\\\nb\n" },
-		{ "a\\b", "v=a\\\\b\n" },
-		{ "\\", "v=\\\\\n" },
-		{ "\n", "v=\\\n\n" },
-		{ "\\\n", "v=\\\\\\\n\n" },
-		{ "a\\n", "v=a\\\\n\n" },
-		{ "\nw=1", "v=\\\nw=1\n" },
-		{ "\n#", "v=\\\n#\n" },
+		{ "a\nb", "v=a\\\nb\n" },   { "a\\b", "v=a\\\\b\n" },   { "\\", "v=\\\\\n" },
+		{ "\n", "v=\\\n\n" },       { "\\\n", "v=\\\\\\\n\n" }, { "a\\n", "v=a\\\\n\n" },
+		{ "\nw=1", "v=\\\nw=1\n" }, { "\n#", "v=\\\n#\n" },
 	};
 
 	(void)state;
@@ -337,9 +332,9 @@ static void malformed_lines_are_found(void **state)
 		const char *content;
 		size_t at; /* after the signature */
 	} vectors[] = {
-		{ "a\n", 0 },		{ "a=1\nb\nc=2\n", 4 }, { "=1\n", 0 },	  { "a=1\n\nb=2\n", 4 },
-		{ "a=1\nb=2", 4 },	{ "a=1\nb=2\\\n", 4 },	{ "a=1\nb", 4 },  { "# c\nx\n", 4 },
-		{ "a=1\n b\n", 4 },
+		{ "a\n", 0 },          { "a=1\nb\nc=2\n", 4 }, { "=1\n", 0 },
+		{ "a=1\n\nb=2\n", 4 }, { "a=1\nb=2", 4 },      { "a=1\nb=2\\\n", 4 },
+		{ "a=1\nb", 4 },       { "# c\nx\n", 4 },      { "a=1\n b\n", 4 },
 	};
 
 	(void)state;
@@ -381,7 +376,8 @@ static void damaged_blocks_do_no_harm(void **state)
 
 		build(WARNING "a=1\nb=2\n");
 		for (int k = 0; k < 6; k++)
-			block[random_below(&seed, ENV_BLOCK_SIZE)] = bytes[random_below(&seed, sizeof(bytes) - 1)];
+			block[random_below(&seed, ENV_BLOCK_SIZE)] =
+				bytes[random_below(&seed, sizeof(bytes) - 1)];
 		if (env_block_check(block, ENV_BLOCK_SIZE, &offset))
 			continue;
 		for (size_t pos = 0; env_block_next(block, &pos, &name, &stored); n++)

@@ -24,20 +24,60 @@ static void vectors_by_hand(void **state)
 		const char *pattern, *text;
 		bool want;
 	} vectors[] = {
-		{ "", "", true },	     { "", "a", false },	{ "a", "", false },	 { "*", "", true },
-		{ "**", "", true },	     { "*", "abc", true },	{ "?", "", false },	 { "?", "a", true },
-		{ "?", "ab", false },	     { "a*c", "abbbc", true },	{ "a*c", "ac", true },	 { "a*c", "acd", false },
-		{ "*a*b*", "xxaxxbxx", true }, { "*ab", "aab", true },	{ "*ab", "abab", true }, { "*.conf", ".conf", true },
-		{ "[abc]", "b", true },	     { "[abc]", "d", false },	{ "[a-c]", "b", true },	 { "[a-c]", "d", false },
-		{ "[!a-c]", "d", true },     { "[!a-c]", "b", false },	{ "[^a]", "b", true },	 { "[^a]", "a", false },
-		{ "[]]", "]", true },	     { "[]a]", "a", true },	{ "[!]]", "]", false },	 { "[!]]", "a", true },
-		{ "[a-]", "-", true },	     { "[-a]", "-", true },	{ "[a-]", "b", false },	 { "[a", "[a", true },
-		{ "[", "[", true },	     { "[a", "a", false },	{ "[!", "[!", true },	 { "x[", "x[", true },
-		{ "\\*", "*", true },	     { "\\*", "a", false },	{ "\\?", "?", true },	 { "\\[a]", "[a]", true },
-		{ "\\a", "a", true },	     { "[\\]]", "]", true },	{ "[\\a]", "\\", false }, { "ABC", "abc", true },
-		{ "abc", "ABC", true },	     { "[A-C]", "b", true },	{ "[a-c]", "B", true },	 { "a/b*", "a/bc/d", true },
-		{ "*", ".a", true },	     { "[.]a", ".a", true },	{ "[a-c-e]", "-", true }, { "[a-c-e]", "d", false },
-		{ "*[!k]", "64k", false },   { "6.12.*-64[kK]", "6.12.3-64k", true },
+		{ "", "", true },
+		{ "", "a", false },
+		{ "a", "", false },
+		{ "*", "", true },
+		{ "**", "", true },
+		{ "*", "abc", true },
+		{ "?", "", false },
+		{ "?", "a", true },
+		{ "?", "ab", false },
+		{ "a*c", "abbbc", true },
+		{ "a*c", "ac", true },
+		{ "a*c", "acd", false },
+		{ "*a*b*", "xxaxxbxx", true },
+		{ "*ab", "aab", true },
+		{ "*ab", "abab", true },
+		{ "*.conf", ".conf", true },
+		{ "[abc]", "b", true },
+		{ "[abc]", "d", false },
+		{ "[a-c]", "b", true },
+		{ "[a-c]", "d", false },
+		{ "[!a-c]", "d", true },
+		{ "[!a-c]", "b", false },
+		{ "[^a]", "b", true },
+		{ "[^a]", "a", false },
+		{ "[]]", "]", true },
+		{ "[]a]", "a", true },
+		{ "[!]]", "]", false },
+		{ "[!]]", "a", true },
+		{ "[a-]", "-", true },
+		{ "[-a]", "-", true },
+		{ "[a-]", "b", false },
+		{ "[a", "[a", true },
+		{ "[", "[", true },
+		{ "[a", "a", false },
+		{ "[!", "[!", true },
+		{ "x[", "x[", true },
+		{ "\\*", "*", true },
+		{ "\\*", "a", false },
+		{ "\\?", "?", true },
+		{ "\\[a]", "[a]", true },
+		{ "\\a", "a", true },
+		{ "[\\]]", "]", true },
+		{ "[\\a]", "\\", false },
+		{ "ABC", "abc", true },
+		{ "abc", "ABC", true },
+		{ "[A-C]", "b", true },
+		{ "[a-c]", "B", true },
+		{ "a/b*", "a/bc/d", true },
+		{ "*", ".a", true },
+		{ "[.]a", ".a", true },
+		{ "[a-c-e]", "-", true },
+		{ "[a-c-e]", "d", false },
+		{ "*[!k]", "64k", false },
+		{ "6.12.*-64[kK]", "6.12.3-64k", true },
 	};
 
 	(void)state;
@@ -72,7 +112,8 @@ static void compare_with_fnmatch(const char *pattern_alphabet, const char *text_
 			pattern[n - 1] = 'a';
 		want = fnmatch(pattern, text, FNM_CASEFOLD) == 0;
 		matched += want;
-		check(match(pattern, text) == want, "\"%s\" and \"%s\": fnmatch() says %d", pattern, text, want);
+		check(match(pattern, text) == want, "\"%s\" and \"%s\": fnmatch() says %d", pattern, text,
+		      want);
 	}
 	assert_true(matched > 2000);
 }
@@ -120,9 +161,11 @@ static void many_stars_are_quick(void **state)
 	}
 	memset(text, 'a', sizeof(text));
 	pattern[sizeof(pattern) - 1] = 'b';
-	assert_true(seconds_for((struct span){ pattern, sizeof(pattern) }, (struct span){ text, sizeof(text) }, false) < 1);
+	assert_true(seconds_for((struct span){ pattern, sizeof(pattern) },
+				(struct span){ text, sizeof(text) }, false) < 1);
 	pattern[sizeof(pattern) - 1] = 'a';
-	assert_true(seconds_for((struct span){ pattern, sizeof(pattern) }, (struct span){ text, sizeof(text) }, true) < 1);
+	assert_true(seconds_for((struct span){ pattern, sizeof(pattern) },
+				(struct span){ text, sizeof(text) }, true) < 1);
 }
 
 static void many_open_brackets_are_quick(void **state)
@@ -134,7 +177,8 @@ static void many_open_brackets_are_quick(void **state)
 	memset(text, '[', sizeof(text));
 	pattern[0] = '*';
 	pattern[sizeof(pattern) - 1] = 'x';
-	assert_true(seconds_for((struct span){ pattern, sizeof(pattern) }, (struct span){ text, sizeof(text) }, false) < 0.25);
+	assert_true(seconds_for((struct span){ pattern, sizeof(pattern) },
+				(struct span){ text, sizeof(text) }, false) < 0.25);
 }
 
 int main(void)

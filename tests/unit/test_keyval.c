@@ -16,8 +16,10 @@ static const char *pairs_of(struct span text)
 		assert_true(kv.key.n && kv.value.n);
 		assert_int_equal(kv.offset, offset_in(text, kv.key));
 		assert_true(kv.line_start <= kv.offset && kv.line_end <= text.n);
-		assert_true(kv.line_start == 0 || text.p[kv.line_start - 1] == '\n' || text.p[kv.line_start - 1] == '\r');
-		assert_true(kv.line_end == text.n || text.p[kv.line_end] == '\n' || text.p[kv.line_end] == '\r');
+		assert_true(kv.line_start == 0 || text.p[kv.line_start - 1] == '\n' ||
+			    text.p[kv.line_start - 1] == '\r');
+		assert_true(kv.line_end == text.n || text.p[kv.line_end] == '\n' ||
+			    text.p[kv.line_end] == '\r');
 		text_add(&t, kv.key);
 		text_add(&t, SPAN("="));
 		text_add(&t, kv.value);

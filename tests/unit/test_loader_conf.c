@@ -27,8 +27,9 @@ static void an_empty_file_means_a_hidden_menu(void **state)
 
 static void all_our_keys(void **state)
 {
-	struct loader_conf c = parse("# comment\ntimeout 5\ndefault fedora-*\npreferred \"a b.conf\"\npage-size 64k\n"
-				     "console-mode max\neditor no\n");
+	struct loader_conf c =
+		parse("# comment\ntimeout 5\ndefault fedora-*\npreferred \"a b.conf\"\npage-size 64k\n"
+		      "console-mode max\neditor no\n");
 
 	(void)state;
 	assert_int_equal(c.menu, MENU_TIMEOUT);
@@ -41,8 +42,9 @@ static void all_our_keys(void **state)
 
 static void the_last_of_repeated_keys_counts(void **state)
 {
-	struct loader_conf c = parse("timeout 5\ndefault a\npage-size 4k\npreferred p\ntimeout menu-force\ndefault b\n"
-				     "page-size 16k\npreferred q\ndefault\n");
+	struct loader_conf c =
+		parse("timeout 5\ndefault a\npage-size 4k\npreferred p\ntimeout menu-force\ndefault b\n"
+		      "page-size 16k\npreferred q\ndefault\n");
 
 	(void)state;
 	assert_int_equal(c.menu, MENU_FORCE);
@@ -60,8 +62,8 @@ static void a_line_that_is_not_understood_is_skipped_and_told(void **state)
 	} vectors[] = {
 		{ "timeout 3\ntimeout soon\n", "timeout soon\n", MENU_TIMEOUT, PAGE_SIZE_UNKNOWN },
 		{ "page-size 4k\n page-size 64K\n", "page-size 64K\n", MENU_HIDDEN, PAGE_SIZE_4K },
-		{ "page-size 65536\npage-size 64k\ntimeout x", "page-size 65536\npage-size 64k\ntimeout x", MENU_HIDDEN,
-		  PAGE_SIZE_64K },
+		{ "page-size 65536\npage-size 64k\ntimeout x", "page-size 65536\npage-size 64k\ntimeout x",
+		  MENU_HIDDEN, PAGE_SIZE_64K },
 		{ "page-size unknown\n", "page-size unknown\n", MENU_HIDDEN, PAGE_SIZE_UNKNOWN },
 		{ "default *\nzzz yyy\nPAGE-SIZE 4k\n", NULL, MENU_HIDDEN, PAGE_SIZE_UNKNOWN },
 		{ "page-size\ntimeout\n", NULL, MENU_HIDDEN, PAGE_SIZE_UNKNOWN },
@@ -109,10 +111,10 @@ static void values_of_timeout(void **state)
 		enum menu_mode menu = MENU_DISABLED;
 		uint32_t seconds = 77;
 
-		check(menu_mode_parse(span_of(vectors[i].value), &menu, &seconds) == vectors[i].good, "\"%s\"",
-		      vectors[i].value);
-		check(menu == vectors[i].menu && seconds == vectors[i].seconds, "\"%s\": %d, %u", vectors[i].value,
-		      (int)menu, seconds);
+		check(menu_mode_parse(span_of(vectors[i].value), &menu, &seconds) == vectors[i].good,
+		      "\"%s\"", vectors[i].value);
+		check(menu == vectors[i].menu && seconds == vectors[i].seconds, "\"%s\": %d, %u",
+		      vectors[i].value, (int)menu, seconds);
 	}
 }
 
@@ -161,7 +163,8 @@ static void removing_a_key(void **state)
 		{ "default a\n", "", "" },
 		{ "default a", "", "" },
 		{ "t 1\ndefault a", "", "t 1\n" },
-		{ "# keep\n\ndefault a\n\ntimeout 5\ndefault b\n# end\n", "", "# keep\n\n\ntimeout 5\n# end\n" },
+		{ "# keep\n\ndefault a\n\ntimeout 5\ndefault b\n# end\n", "",
+		  "# keep\n\n\ntimeout 5\n# end\n" },
 		{ "default a\ndefault b\nt 1", "", "t 1" },
 		{ "t 1\rdefault a\ru 2\r", "", "t 1\ru 2\r" },
 	};
@@ -183,7 +186,8 @@ static void removing_a_line_that_ends_in_cr_lf_leaves_no_empty_one(void **state)
 
 static void what_was_set_is_read(void **state)
 {
-	static const char *const texts[] = { "", "page-size 4k", "# c\npage-size 4k\r\npage-size 16k", "t 1\n\n" };
+	static const char *const texts[] = { "", "page-size 4k", "# c\npage-size 4k\r\npage-size 16k",
+					     "t 1\n\n" };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(texts); i++) {

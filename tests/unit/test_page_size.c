@@ -32,7 +32,9 @@ static void numbers_words_and_titles(void **state)
 
 static void other_numbers_are_no_page_size(void **state)
 {
-	static const uint64_t numbers[] = { 1, 4095, 4097, 8192, 32768, 65535, 131072, 0x100001000, UINT64_MAX };
+	static const uint64_t numbers[] = {
+		1, 4095, 4097, 8192, 32768, 65535, 131072, 0x100001000, UINT64_MAX
+	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(numbers); i++)
@@ -45,15 +47,24 @@ static void words_exact_and_typed(void **state)
 		const char *word;
 		enum page_size exact, typed;
 	} vectors[] = {
-		{ "4k", PAGE_SIZE_4K, PAGE_SIZE_4K },	      { "16k", PAGE_SIZE_16K, PAGE_SIZE_16K },
-		{ "64k", PAGE_SIZE_64K, PAGE_SIZE_64K },      { "4K", PAGE_SIZE_UNKNOWN, PAGE_SIZE_4K },
-		{ "16K", PAGE_SIZE_UNKNOWN, PAGE_SIZE_16K },  { "64kb", PAGE_SIZE_UNKNOWN, PAGE_SIZE_64K },
-		{ "64KB", PAGE_SIZE_UNKNOWN, PAGE_SIZE_64K }, { "4Kb", PAGE_SIZE_UNKNOWN, PAGE_SIZE_4K },
-		{ "", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN }, { "b", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
-		{ "4", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN }, { "4b", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
-		{ "8k", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN }, { "04k", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
-		{ "4kbb", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN }, { "64k ", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
-		{ "unknown", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN }, { "4096", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "4k", PAGE_SIZE_4K, PAGE_SIZE_4K },
+		{ "16k", PAGE_SIZE_16K, PAGE_SIZE_16K },
+		{ "64k", PAGE_SIZE_64K, PAGE_SIZE_64K },
+		{ "4K", PAGE_SIZE_UNKNOWN, PAGE_SIZE_4K },
+		{ "16K", PAGE_SIZE_UNKNOWN, PAGE_SIZE_16K },
+		{ "64kb", PAGE_SIZE_UNKNOWN, PAGE_SIZE_64K },
+		{ "64KB", PAGE_SIZE_UNKNOWN, PAGE_SIZE_64K },
+		{ "4Kb", PAGE_SIZE_UNKNOWN, PAGE_SIZE_4K },
+		{ "", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "b", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "4", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "4b", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "8k", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "04k", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "4kbb", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "64k ", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "unknown", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
+		{ "4096", PAGE_SIZE_UNKNOWN, PAGE_SIZE_UNKNOWN },
 	};
 
 	(void)state;

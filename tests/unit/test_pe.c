@@ -177,9 +177,10 @@ static void names_of_machines(void **state)
 		uint16_t machine;
 		const char *efi, *kernel;
 	} vectors[] = {
-		{ 0xaa64, "aa64", "arm64" },	 { 0x8664, "x64", "x86_64" },	     { 0x14c, "ia32", "i386" },
-		{ 0x1c2, "arm", "arm" },	 { 0x5064, "riscv64", "riscv64" },   { 0x6264, "loongarch64", "loongarch64" },
-		{ 0, NULL, "unknown" },		 { 0xffff, NULL, "unknown" },
+		{ 0xaa64, "aa64", "arm64" },      { 0x8664, "x64", "x86_64" },
+		{ 0x14c, "ia32", "i386" },        { 0x1c2, "arm", "arm" },
+		{ 0x5064, "riscv64", "riscv64" }, { 0x6264, "loongarch64", "loongarch64" },
+		{ 0, NULL, "unknown" },           { 0xffff, NULL, "unknown" },
 	};
 
 	(void)state;

@@ -11,17 +11,19 @@ static void comparing_spans(void **state)
 		int order;
 		bool equal, nocase;
 	} vectors[] = {
-		{ "", "", 0, true, true },	{ "a", "a", 0, true, true },	{ "a", "b", -1, false, false },
-		{ "a", "A", 1, false, true },	{ "a", "ab", -1, false, false }, { "", "a", -1, false, false },
-		{ "z", "\xc3", -1, false, false }, { "@", "`", -1, false, false }, { "[", "{", -1, false, false },
-		{ "aZ", "Az", 1, false, true },
+		{ "", "", 0, true, true },         { "a", "a", 0, true, true },
+		{ "a", "b", -1, false, false },    { "a", "A", 1, false, true },
+		{ "a", "ab", -1, false, false },   { "", "a", -1, false, false },
+		{ "z", "\xc3", -1, false, false }, { "@", "`", -1, false, false },
+		{ "[", "{", -1, false, false },    { "aZ", "Az", 1, false, true },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(vectors); i++) {
 		struct span a = exact(vectors[i].a), b = exact(vectors[i].b);
 
-		check(sign_of(span_compare(a, b)) == vectors[i].order, "\"%s\" and \"%s\"", vectors[i].a, vectors[i].b);
+		check(sign_of(span_compare(a, b)) == vectors[i].order, "\"%s\" and \"%s\"", vectors[i].a,
+		      vectors[i].b);
 		assert_int_equal(sign_of(span_compare(b, a)), -vectors[i].order);
 		assert_int_equal(span_equal(a, b), vectors[i].equal);
 		assert_int_equal(span_equal_nocase(a, b), vectors[i].nocase);
@@ -53,10 +55,20 @@ static void numbers(void **state)
 		bool good;
 		uint64_t want;
 	} vectors[] = {
-		{ "0", 0, true, 0 },	  { "1", 0, false, 0 },	    { "007", 7, true, 7 },    { "8", 7, false, 0 },
-		{ "12", 12, true, 12 },	  { "13", 12, false, 0 },   { "20", 12, false, 0 },   { "", 9, false, 0 },
-		{ "-1", 9, false, 0 },	  { "+1", 9, false, 0 },    { " 1", 9, false, 0 },    { "1a", 99, false, 0 },
-		{ "1:", 99, false, 0 },	  { "1/", 99, false, 0 },
+		{ "0", 0, true, 0 },
+		{ "1", 0, false, 0 },
+		{ "007", 7, true, 7 },
+		{ "8", 7, false, 0 },
+		{ "12", 12, true, 12 },
+		{ "13", 12, false, 0 },
+		{ "20", 12, false, 0 },
+		{ "", 9, false, 0 },
+		{ "-1", 9, false, 0 },
+		{ "+1", 9, false, 0 },
+		{ " 1", 9, false, 0 },
+		{ "1a", 99, false, 0 },
+		{ "1:", 99, false, 0 },
+		{ "1/", 99, false, 0 },
 		{ "18446744073709551615", UINT64_MAX, true, UINT64_MAX },
 		{ "18446744073709551616", UINT64_MAX, false, 0 },
 		{ "99999999999999999999", UINT64_MAX, false, 0 },
@@ -106,8 +118,13 @@ static void numbers_are_written_with_leading_zeros(void **state)
 		unsigned digits;
 		const char *want;
 	} vectors[] = {
-		{ 0, 0, "0" },	 { 0, 1, "0" },	   { 0, 3, "000" },	       { 7, 2, "07" },
-		{ 10, 1, "10" }, { 123, 3, "123" }, { UINT64_MAX, 1, "18446744073709551615" },
+		{ 0, 0, "0" },
+		{ 0, 1, "0" },
+		{ 0, 3, "000" },
+		{ 7, 2, "07" },
+		{ 10, 1, "10" },
+		{ 123, 3, "123" },
+		{ UINT64_MAX, 1, "18446744073709551615" },
 	};
 
 	(void)state;

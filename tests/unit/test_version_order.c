@@ -69,7 +69,9 @@ static const struct {
 	{ "a_b", "ab", -1 },
 	{ "1+2", "1_2", 0 },
 	{ "+1", "1", 0 },
-	{ "\xc3\xa4" "1", "1", 0 },
+	{ "\xc3\xa4"
+	  "1",
+	  "1", 0 },
 	{ "1:2", "1 2", 0 },
 	{ "123.45-67.88", "123.45-67.89", -1 },
 	{ "123.45-67.89", "123.45.0-67.89", -1 },
@@ -88,18 +90,66 @@ static void vectors_in_both_directions(void **state)
 		int there = compare(vectors[i].left, vectors[i].right);
 		int back = compare(vectors[i].right, vectors[i].left);
 
-		check(there == vectors[i].want, "\"%s\" and \"%s\": %d", vectors[i].left, vectors[i].right, there);
-		check(back == -vectors[i].want, "\"%s\" and \"%s\": %d", vectors[i].right, vectors[i].left, back);
+		check(there == vectors[i].want, "\"%s\" and \"%s\": %d", vectors[i].left, vectors[i].right,
+		      there);
+		check(back == -vectors[i].want, "\"%s\" and \"%s\": %d", vectors[i].right, vectors[i].left,
+		      back);
 	}
 }
 
 static void it_is_a_total_order(void **state)
 {
 	static const char *const list[] = {
-		"", "~", "~~", "~a", "~1", "-", "^", ".", "0", "00", "1", "01", "9", "10", "a", "A", "b", "aa", "a1", "a~",
-		"a~1", "a-", "a-1", "a^1", "a.1", "a.a", "a_", "_a", "1.2", "1.2~rc1", "1.2-rc1", "1.2^git1", "1.2.0", "1-2",
-		"1+2", "1_2", "1a", "1a2", "v6.12-4k", "v6.12-16k", "6.12.0-211.el10_2.aarch64", "6.12.0-211.el10_2.aarch64+64k",
-		"6.12.0-212.el10_2.aarch64", "6.8.0-50-generic", "6.8.0-50-generic-64k", "--", "..", "^^", "-~", ".~",
+		"",
+		"~",
+		"~~",
+		"~a",
+		"~1",
+		"-",
+		"^",
+		".",
+		"0",
+		"00",
+		"1",
+		"01",
+		"9",
+		"10",
+		"a",
+		"A",
+		"b",
+		"aa",
+		"a1",
+		"a~",
+		"a~1",
+		"a-",
+		"a-1",
+		"a^1",
+		"a.1",
+		"a.a",
+		"a_",
+		"_a",
+		"1.2",
+		"1.2~rc1",
+		"1.2-rc1",
+		"1.2^git1",
+		"1.2.0",
+		"1-2",
+		"1+2",
+		"1_2",
+		"1a",
+		"1a2",
+		"v6.12-4k",
+		"v6.12-16k",
+		"6.12.0-211.el10_2.aarch64",
+		"6.12.0-211.el10_2.aarch64+64k",
+		"6.12.0-212.el10_2.aarch64",
+		"6.8.0-50-generic",
+		"6.8.0-50-generic-64k",
+		"--",
+		"..",
+		"^^",
+		"-~",
+		".~",
 	};
 	static int order[COUNT(list)][COUNT(list)];
 
@@ -115,9 +165,10 @@ static void it_is_a_total_order(void **state)
 				bool through_b = order[a][b] <= 0 && order[b][c] <= 0;
 				bool strictly = through_b && (order[a][b] < 0 || order[b][c] < 0);
 
-				check(!through_b || order[a][c] <= 0, "\"%s\" <= \"%s\" <= \"%s\"", list[a], list[b],
-				      list[c]);
-				check(!strictly || order[a][c] < 0, "\"%s\" < \"%s\" < \"%s\"", list[a], list[b], list[c]);
+				check(!through_b || order[a][c] <= 0, "\"%s\" <= \"%s\" <= \"%s\"", list[a],
+				      list[b], list[c]);
+				check(!strictly || order[a][c] < 0, "\"%s\" < \"%s\" < \"%s\"", list[a],
+				      list[b], list[c]);
 			}
 		}
 	}

@@ -29,12 +29,12 @@ static inline bool span_is(struct span got, const char *want)
 }
 
 /* A span against a C string. */
-#define assert_span_equal(got, want)                                                                       \
-	do {                                                                                               \
-		struct span got_ = (got);                                                                  \
-		const char *want_ = (want);                                                                \
+#define assert_span_equal(got, want)                                                                         \
+	do {                                                                                                 \
+		struct span got_ = (got);                                                                    \
+		const char *want_ = (want);                                                                  \
 		check(span_is(got_, want_), "\"%.*s\" instead of \"%s\"", (int)got_.n, got_.p ? got_.p : "", \
-		      want_);                                                                              \
+		      want_);                                                                                \
 	} while (0)
 
 /* A copy on the heap without a byte to spare, so that reading past the end does not go unnoticed. */

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""set, once, list and status: what is written, what is cleared, what the next boot will be."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+import images
+from conftest import TOP
+
+
+@pytest.fixture
+def machine(system):
+    """Started by granule-boot; an entry of each size, the 4K one first in the menu."""
+    system.loader()
+    for i, (size, bits) in enumerate({"4k": 1, "16k": 2, "64k": 3}.items()):
+        system.entry(f"os-{size}", images.arm64(bits), version="6.1", sort_key=f"key{i}")
+    return system
+
+
+def next_id(system):
+    return system.json("status")["next"]["id"]
+
+
+def test_without_wishes_the_first_entry_in_menu_order_is_next(machine):
+    status = machine.json("status")
+    assert status["next"] == {"id": "os-4k.conf", "page_size": "4k", "reason": "first entry in menu order"}
+    assert status["policy"] is None and status["cpu_granules"] == ["4k", "16k", "64k"]
+    assert status["loader"] == "granule-boot 0.1.0"
+
+
+def test_set_size_stores_the_policy_and_clears_what_would_win_over_it(machine):
+    for name in ("LoaderEntryDefault", "LoaderEntryPreferred", "LoaderEntryOneShot"):
+        machine.set_variable(name, "os-16k.conf")
+    (machine.efi / "loader/loader.conf").write_text("# mine\ntimeout 5\ndefault os-4k*\npreferred os-16k.conf\n")
+    out = machine.ok("set", "64K")
+    assert machine.variable("GranulePolicy") == "64k"
+    for name in ("LoaderEntryDefault", "LoaderEntryPreferred", "LoaderEntryOneShot"):
+        assert machine.variable(name) is None and f"cleared {name} (was os-16k.conf)" in out
+    assert (machine.efi / "loader/loader.conf").read_text() == "# mine\ntimeout 5\n"
+    assert "next boot: os-64k.conf, 64K pages" in out
+
+
+def test_set_id_stores_a_default_and_clears_what_would_win_over_it(machine):
+    machine.set_variable("LoaderEntryPreferred", "os-16k.conf")
+    machine.set_variable("GranulePolicy", "16k")
+    out = machine.ok("set", "os-64k")
+    assert machine.variable("LoaderEntryDefault") == "os-64k.conf" and machine.variable("LoaderEntryPreferred") is None
+    assert "next boot: os-64k.conf" in out and next_id(machine) == "os-64k.conf"
+
+
+def test_set_none_clears_every_wish(machine):
+    machine.ok("set", "64k")
+    machine.ok("set", "os-16k")
+    (machine.efi / "loader/loader.conf").write_text("page-size 16k\ndefault os-64k.conf\n")
+    machine.ok("set", "none")
+    assert next_id(machine) == "os-4k.conf"
+
+
+def test_once_arms_a_one_shot_and_leaves_the_default(machine):
+    out = machine.ok("once", "64k")
+    assert machine.variable("LoaderEntryOneShot") == "os-64k.conf" and machine.variable("LoaderEntryDefault") is None
+    assert "next boot: os-64k.conf, 64K pages (one-shot)" in out
+    entries = machine.entries()
+    assert entries["os-64k.conf"]["next"] and entries["os-4k.conf"]["default"]
+    machine.ok("once", "none")
+    assert machine.variable("LoaderEntryOneShot") is None
+
+
+def test_the_newest_of_several_is_meant_by_a_size(machine):
+    machine.entry("os-64k-new", images.arm64(3), version="6.10", sort_key="key9")
+    machine.ok("once", "64k")
+    assert machine.variable("LoaderEntryOneShot") == "os-64k-new.conf"
+
+
+def test_equally_new_candidates_are_an_error_that_lists_them(machine):
+    machine.entry("os-64k-twin", images.arm64(3), version="6.1")
+    done = machine.run("once", "64k")
+    assert done.returncode == 1 and "os-64k.conf" in done.stderr and "os-64k-twin.conf" in done.stderr
+    assert "os-4k.conf" not in done.stderr and machine.variable("LoaderEntryOneShot") is None
+
+
+@pytest.mark.parametrize("command", ["set", "once"])
+def test_a_name_that_matches_nothing_is_an_error_that_lists_the_candidates(machine, command):
+    done = machine.run(command, "nothing")
+    assert done.returncode == 1
+    for word in ("nothing:", "os-4k.conf", "os-16k.conf", "os-64k.conf"):
+        assert word in done.stderr
+
+
+@pytest.mark.parametrize("command", ["set", "once"])
+def test_a_size_without_entry_or_not_on_the_cpu_is_refused(machine, command):
+    machine.set_variable("GranuleCpu", "4k 64k")
+    done = machine.run(command, "16k")
+    assert done.returncode == 1 and "this CPU lacks 16K pages" in done.stderr
+    machine.set_variable("GranuleCpu", "4k 16k 64k")
+    (machine.efi / "loader/entries/os-16k.conf").unlink()
+    done = machine.run(command, "16k")
+    assert done.returncode == 1 and re.search("no entry (has|with) 16K pages", done.stderr)
+    assert machine.variable("GranulePolicy") is None and machine.variable("LoaderEntryOneShot") is None
+
+
+def test_a_release_names_an_entry_as_well_as_its_id(machine):
+    machine.entry("os-else", images.arm64(3), version="7.7.7")
+    machine.ok("set", "7.7.7")
+    assert machine.variable("LoaderEntryDefault") == "os-else.conf"
+
+
+def test_an_entry_with_a_counter_is_set_by_its_counter_free_id(machine):
+    machine.entry("os-new+3-1", images.arm64(3), version="9")
+    machine.ok("set", "os-new+3-1.conf")
+    assert machine.variable("LoaderEntryDefault") == "os-new.conf"
+    entry = machine.entries()["os-new.conf"]
+    assert (entry["state"], entry["tries_left"], entry["tries_done"]) == ("indeterminate", 3, 1)
+
+
+def test_a_bad_entry_can_be_tried_once_but_not_set(machine):
+    machine.entry("os-bad+0-3", images.arm64(3), version="9")
+    done = machine.run("set", "os-bad")
+    assert done.returncode == 1 and "no tries are left" in done.stderr
+    machine.ok("once", "os-bad")
+    assert next_id(machine) == "os-bad.conf"
+
+
+@pytest.mark.parametrize("image, why", [(None, "not found"), (images.arm64(3)[:0x420], "truncated"),
+                                        (images.x86_kernel(), "another architecture"), (b"?", "not a kernel")])
+def test_an_entry_that_cannot_start_is_refused_and_passed_over(machine, image, why):
+    machine.entry("os-0broken", image, sort_key="key")
+    assert why in machine.entries()["os-0broken.conf"]["problem"]
+    assert next_id(machine) == "os-4k.conf"
+    for command in ("set", "once"):
+        done = machine.run(command, "os-0broken")
+        assert done.returncode == 1 and why in done.stderr
+
+
+def test_without_writable_variables_set_uses_loader_conf_and_once_refuses(system):
+    for size, bits in {"4k": 1, "64k": 3}.items():
+        system.entry(f"os-{size}", images.arm64(bits), sort_key=f"key{bits}")
+    system.ok("set", "64k")
+    assert (system.efi / "loader/loader.conf").read_text() == "page-size 64k\n"
+    assert next_id(system) == "os-64k.conf"
+    system.ok("set", "os-4k")
+    assert (system.efi / "loader/loader.conf").read_text() == "page-size 64k\ndefault os-4k.conf\n"
+    assert next_id(system) == "os-4k.conf"
+    system.ok("set", "64k")
+    assert (system.efi / "loader/loader.conf").read_text() == "page-size 64k\n"
+    done = system.run("once", "64k")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
+def test_a_loader_that_does_not_know_one_shots_is_named(machine):
+    machine.loader(name="other 1.0", features=0)
+    done = machine.run("once", "64k")
+    assert done.returncode == 1 and "other 1.0" in done.stderr and machine.variable("LoaderEntryOneShot") is None
+    machine.ok("once", "64k", "--force")
+
+
+def test_a_loader_that_does_not_know_policies_is_named(machine):
+    machine.loader(name="systemd-boot 257")
+    machine.set_variable("GranulePolicy", "64k")
+    assert next_id(machine) == "os-4k.conf", "such a loader does not read our policy"
+    done = machine.run("set", "64k")
+    assert done.returncode == 1 and "systemd-boot 257" in done.stderr
+
+
+def test_dry_run_writes_nothing_and_tells_the_next_boot(machine):
+    before = machine.files()
+    out = machine.ok("set", "64k", "--dry-run")
+    assert "would have: set GranulePolicy to 64k" in out and "next boot: os-64k.conf" in out
+    assert machine.variable("GranulePolicy") is None and machine.files() == before
+    machine.ok("once", "64k", "-n")
+    assert machine.variable("LoaderEntryOneShot") is None
+
+
+def test_what_is_set_already_is_not_written_again(machine):
+    machine.ok("set", "64k")
+    file = machine._variable("GranulePolicy")
+    stamp = file.stat().st_mtime_ns
+    assert machine.json("set", "64k")["actions"] == [] and file.stat().st_mtime_ns == stamp
+
+
+def test_list_has_the_documented_keys_in_their_order(machine):
+    entry = machine.json("list")["entries"][0]
+    assert list(entry) == ["id", "title", "version", "page_size", "kind", "image", "options", "state", "tries_left",
+                           "tries_done", "running", "default", "next", "supported", "problem"]
+
+
+def test_supported_is_null_when_the_cpu_is_not_known(machine):
+    assert machine.entries()["os-64k.conf"]["supported"] is True
+    machine.set_variable("GranuleCpu", "4k")
+    assert machine.entries()["os-64k.conf"]["supported"] is False
+    machine._variable("GranuleCpu").unlink()
+    assert machine.entries()["os-64k.conf"]["supported"] is None
+    assert machine.json("status")["cpu_granules"] is None
+
+
+def test_a_selectable_entry_without_a_token_counts_as_the_largest_size_of_the_cpu(machine):
+    machine.entry("os-sel", images.arm64(0, extra=images.SELECTABLE_STRINGS))
+    assert machine.entries()["os-sel.conf"]["page_size"] == "64k"
+    machine.set_variable("GranuleCpu", "4k 16k")
+    entry = machine.entries()["os-sel.conf"]
+    assert (entry["page_size"], entry["kind"], entry["supported"]) == ("16k", "selectable", True)
+
+
+def test_damaged_entries_are_named_and_the_others_listed(machine):
+    folder = machine.efi / "loader/entries"
+    (folder / "nothing.conf").write_text("title nothing\n")
+    (folder / "climbs.conf").write_text("linux /../etc/passwd\n")
+    (folder / "nul.conf").write_bytes(b"linux /a\0b\n")
+    (folder / "big.conf").write_bytes(b"#" * 70000)
+    (folder / "two.conf").write_text("linux /a\nefi /b\n")
+    done = machine.run("list")
+    assert done.returncode == 0
+    for word in ("nothing.conf: names no kernel", "climbs.conf: syntax error, at byte 0",
+                 "nul.conf: syntax error, at byte 8", "big.conf: larger than 64 KiB", "two.conf: names more than one"):
+        assert word in done.stderr, (word, done.stderr)
+    assert "os-4k.conf" in done.stdout
+
+
+def test_lists_fit_80_columns(machine):
+    machine.kernel("6.12.0-211.el10_2.aarch64+64k", images.arm64(3, release="6.12.0-211.el10_2.aarch64+64k"))
+    machine.ok("register")
+    for command in ("list", "status"):
+        for line in machine.ok(command).splitlines():
+            assert len(line) <= 80, line
+
+
+def test_usage_errors_end_with_2_and_one_hint(machine):
+    for arguments in (["bogus"], ["set"], ["set", "a", "b"], ["list", "--bogus"], ["list", "--force"],
+                      ["unregister"], ["inspect"]):
+        done = machine.run(*arguments)
+        assert done.returncode == 2 and done.stdout == "", arguments
+    done = machine.run("verify", "--expect", "8k", root=False)
+    assert done.returncode == 2
+
+
+def test_no_esp_is_one_line(system):
+    import shutil
+
+    shutil.rmtree(system.efi)
+    done = system.run("list")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "--esp-path" in done.stderr
+    done = system.run("list", "--esp-path", system.root / "nowhere")
+    assert done.returncode == 1 and "nowhere" in done.stderr
+
+
+# ---- install ----
+
+
+@pytest.fixture
+def loader_file(system, tmp_path):
+    file = tmp_path / "boot.efi"
+    file.write_bytes(b"MZ...#### LoaderInfo: granule-boot 0.1.0 ####...")
+    system.env["GRANULE_BOOT_FILE"] = str(file)
+    return file
+
+
+def test_install_copies_and_repeats_without_effect(system, loader_file):
+    system.ok("install", "--removable")
+    for name in ("EFI/granule/granule-bootaa64.efi", "EFI/BOOT/BOOTAA64.EFI"):
+        assert (system.efi / name).read_bytes() == loader_file.read_bytes()
+    assert system.json("install", "--removable")["actions"] == []
+
+
+def test_install_refuses_to_overwrite_what_it_did_not_write(system, loader_file):
+    (system.efi / "EFI/BOOT").mkdir()
+    (system.efi / "EFI/BOOT/BOOTAA64.EFI").write_bytes(b"MZ somebody's")
+    done = system.run("install", "--removable")
+    assert done.returncode == 1 and "was not written by granule" in done.stderr
+    assert (system.efi / "EFI/BOOT/BOOTAA64.EFI").read_bytes() == b"MZ somebody's"
+
+
+# ---- help and man page ----
+
+
+def options_and_commands(text):
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
+
+
+def test_help_and_man_page_name_the_same_options_and_commands(system):
+    page = (TOP / "docs/granule.1").read_text().replace("\\-", "-")
+    shown = system.ok("--help", root=False)
+    assert options_and_commands(shown) == options_and_commands(page)
+    commands = re.findall(r"^  ([a-z]+) ", shown, re.M)
+    assert len(commands) == 9
+    for command in commands:
+        assert re.search(rf'^\.BI? "?granule {command}\b', page, re.M), command
+
+
+def test_the_man_page_formats_without_warnings():
+    import shutil
+
+    if not shutil.which("man"):
+        pytest.skip("man is not installed")
+    done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(TOP / "docs/granule.1")],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
