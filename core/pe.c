@@ -35,13 +35,13 @@ int pe_parse(const void *head, size_t size, struct pe *ret, size_t *ret_offset)
 	if (size < 2 || b[0] != 'M' || b[1] != 'Z')
 		return fail(ERROR_MAGIC, 0, ret_offset);
 	if (size < DOS_PE_OFFSET + 4)
-		return fail(ERROR_TRUNCATED, size, ret_offset);
+		return fail(ERROR_TRUNCATED, DOS_PE_OFFSET + 4, ret_offset);
 
 	uint64_t at = read_le32(b + DOS_PE_OFFSET);
 	if (at < DOS_PE_OFFSET + 4)
 		return fail(ERROR_RANGE, DOS_PE_OFFSET, ret_offset);
 	if (at + COFF_SIZE > size)
-		return fail(ERROR_TRUNCATED, size, ret_offset);
+		return fail(ERROR_TRUNCATED, (size_t)at + COFF_SIZE, ret_offset);
 	const unsigned char *coff = b + at;
 	if (coff[0] != 'P' || coff[1] != 'E' || coff[2] || coff[3])
 		return fail(ERROR_MAGIC, (size_t)at, ret_offset);
@@ -51,7 +51,7 @@ int pe_parse(const void *head, size_t size, struct pe *ret, size_t *ret_offset)
 	if (optional_size < OPTIONAL_NEEDED)
 		return fail(ERROR_RANGE, (size_t)at + 20, ret_offset);
 	if (optional_at + optional_size > size)
-		return fail(ERROR_TRUNCATED, size, ret_offset);
+		return fail(ERROR_TRUNCATED, (size_t)optional_at + optional_size, ret_offset);
 
 	const unsigned char *optional = b + optional_at;
 	uint16_t magic = read_le16(optional);
@@ -70,7 +70,7 @@ int pe_parse(const void *head, size_t size, struct pe *ret, size_t *ret_offset)
 	};
 	ret->header_end = ret->sections_offset + (uint64_t)ret->n_sections * SECTION_SIZE;
 	if (ret->header_end > size)
-		return fail(ERROR_TRUNCATED, size, ret_offset);
+		return fail(ERROR_TRUNCATED, (size_t)ret->header_end, ret_offset);
 	return 0;
 }
 

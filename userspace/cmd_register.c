@@ -25,7 +25,6 @@ struct work {
 	char *token, *title, *machine_id, *options;
 	page_size_set sizes; /* wanted for selectable kernels */
 	enum page_size first; /* class that sorts first */
-	struct strings written; /* ids */
 };
 
 /* ---- files ---- */
@@ -149,7 +148,6 @@ static int write_entry(struct work *w, const struct registration *r)
 	_cleanup_free_ char *text = registry_text(r, w->first);
 	if (!text)
 		return -EINVAL;
-	strings_add(&w->written, xstrdup(file_name));
 
 	/* The same entry may stand there with a boot counter in its name. */
 	const struct entry *there = entry_set_by_id(&w->set, file_name);
@@ -319,13 +317,28 @@ static int read_sizes(const struct options *o, page_size_set cpu, page_size_set 
 	return 0;
 }
 
-static void say_stale(const struct work *w)
+/* Whether a kernel in /boot is the one that an entry of ours was written for. */
+static bool is_source(const struct work *w, const struct kernel_file *kernel, const struct entry *e)
 {
-	for (size_t i = 0; i < w->set.n; i++) {
+	for (enum page_size s = PAGE_SIZE_UNKNOWN; kernel->name && s <= PAGE_SIZE_64K; s++) {
+		_cleanup_free_ char *name = registry_file_name(w->token, kernel->name, s);
+		if (span_equal_nocase(e->id, span_of(name)))
+			return true;
+	}
+	return false;
+}
+
+static void say_stale(const struct work *w, const struct kernel_files *kernels)
+{
+	for (size_t i = 0; i < w->set.n && !w->o->json; i++) {
 		const struct entry *e = w->set.entries[i];
-		if (e->bls.from_granule && !strings_has(&w->written, loaded(e)->id) && !w->o->json)
-			printf("%s: its kernel is not in /boot any more; 'granule unregister %s' removes it\n",
-			       loaded(e)->id, loaded(e)->id);
+		bool found = !e->bls.from_granule;
+
+		for (size_t k = 0; k < kernels->n; k++)
+			found = found || is_source(w, &kernels->items[k], e);
+		if (!found)
+			printf("%s: its kernel is not in /boot; 'granule unregister %s' removes it\n", loaded(e)->id,
+			       loaded(e)->id);
 	}
 }
 
@@ -369,7 +382,6 @@ static void work_free(struct work *w)
 	free(w->title);
 	free(w->machine_id);
 	free(w->options);
-	strings_free(&w->written);
 }
 
 int cmd_register(const struct options *o)
@@ -392,7 +404,7 @@ int cmd_register(const struct options *o)
 		if (register_kernel(&w, &kernels.items[i]) < 0)
 			w.actions.failed = true;
 	if (!o->kernel)
-		say_stale(&w);
+		say_stale(&w, &kernels);
 
 	if (entry_set_load(o, &w.places, &after) < 0)
 		goto out;

@@ -3,6 +3,7 @@
 #include <granule/variables.h>
 
 #include "boot.h"
+#include "efi_vars.h"
 
 #define COLUMNS 79
 #define TIMER_100NS_PER_S 10000000u
@@ -125,6 +126,7 @@ size_t menu_run(struct boot *b, const struct choose_result *chosen)
 	if (b->conf.menu == MENU_DISABLED || (b->conf.menu == MENU_HIDDEN && !pressed))
 		return SIZE_MAX;
 
+	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeMenuUSec", efi_now_us());
 	show(b, chosen);
 	if (seconds && !pressed) {
 		char line[80];

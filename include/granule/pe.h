@@ -45,7 +45,7 @@ struct pe_section {
 
 /* Reads the headers from the first `size` bytes of a file. Returns 0; ERROR_MAGIC when it is no PE file;
  * ERROR_TRUNCATED when headers go on after `size`; ERROR_RANGE when they contradict themselves.
- * On error *ret_offset is the file offset of the field at fault. */
+ * On error *ret_offset is the file offset of the field at fault; for ERROR_TRUNCATED the bytes that are needed. */
 int pe_parse(const void *head, size_t size, struct pe *ret, size_t *ret_offset);
 
 /* The i-th section (from 0) of an image that pe_parse() accepted, from the same bytes. */

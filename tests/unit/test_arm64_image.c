@@ -480,8 +480,8 @@ static void all_three_strings_make_an_image_selectable(void **state)
 	} vectors[] = {
 		{ { ALL_STRINGS, sizeof(ALL_STRINGS) - 1 }, true },
 		{ { ALL_STRINGS, sizeof(ALL_STRINGS) - 2 }, false }, /* the last one has no end */
-		{ { ALL_STRINGS + 1, sizeof(ALL_STRINGS) - 2 }, false },
-		{ { ALL_STRINGS + 18, sizeof(ALL_STRINGS) - 19 }, false },
+		{ { &ALL_STRINGS[1], sizeof(ALL_STRINGS) - 2 }, false },
+		{ { &ALL_STRINGS[18], sizeof(ALL_STRINGS) - 19 }, false },
 		{ { ALL_STRINGS, 37 }, false },
 		{ { "", 0 }, false },
 		{ { "arm64.pagesize=64k\0\0arm64.pagesize=4k\0xarm64.pagesize=16k\0", 58 }, true },

@@ -277,6 +277,8 @@ static void errors_and_where_they_are(void **state)
 		check(error == vectors[i].error, "\"%s\": %d", text, error);
 		if (vectors[i].at)
 			check(!strcmp(text + offset, vectors[i].at), "\"%s\": at %zu", text, offset);
+		else
+			assert_int_equal(offset, 0);
 	}
 }
 

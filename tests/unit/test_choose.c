@@ -228,6 +228,8 @@ static void the_policy_takes_the_newest_entry_of_its_size(void **state)
 static void an_entry_without_version_is_older_than_any(void **state)
 {
 	struct machine m = { .in = { .cpu = PAGE_SIZE_SET_ALL, .policy = PAGE_SIZE_64K } };
+	enum choose_outcome why;
+	size_t equals;
 
 	(void)state;
 	add(&m, "a.conf", "", PAGE_SIZE_64K);
@@ -238,6 +240,8 @@ static void an_entry_without_version_is_older_than_any(void **state)
 	expect(&m, 2, RULE_POLICY);
 	add(&m, "d.conf", "", PAGE_SIZE_64K);
 	expect(&m, 2, RULE_POLICY);
+	assert_int_equal(choose_newest(&m.in, PAGE_SIZE_64K, &equals, &why), 2);
+	assert_int_equal(equals, 1);
 }
 
 static void a_policy_that_cannot_be_met_tells_why(void **state)
@@ -252,6 +256,8 @@ static void a_policy_that_cannot_be_met_tells_why(void **state)
 	assert_int_equal(m.out.outcome[RULE_POLICY], OUTCOME_UNSUPPORTED);
 
 	m.in.n_entries = 2;
+	expect(&m, 0, RULE_ORDER);
+	assert_int_equal(m.out.outcome[RULE_POLICY], OUTCOME_UNSUPPORTED);
 	m.in.cpu = PAGE_SIZE_SET_ALL;
 	expect(&m, 0, RULE_ORDER);
 	assert_int_equal(m.out.outcome[RULE_POLICY], OUTCOME_NO_ENTRY);

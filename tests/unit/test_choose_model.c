@@ -5,15 +5,15 @@
  * could come to be booted, with a rank, and takes the way of the lowest rank.
  *
  * What is pruned, as one case of a group that the rules cannot tell apart is enough:
- * - A setting that names nothing is tried with up to 3 entries; with 4 it is the same as one that is not set
- * but for its outcome.
+ * - A setting that names nothing is tried with up to 2 entries: but for its outcome it is as one that is not
+ *   set.
  * - Once the model says that the one-shot decides, of the later settings only "none" and "the first entry"
- * are tried; likewise for default and policy once preferred decides.
+ *   are tried; likewise for default and policy once preferred decides.
  * - A later entry being the newer matters to the policy alone: that pattern is tried only where no one-shot
- * is set, and where the policy comes to be asked.
+ *   is set, and where the policy comes to be asked.
  * - The policies 4k and 64k are alike on the CPU sets used (each has both): with 4 entries 64k is left out.
  * - Settings of loader.conf beside those of the variables, and a one-shot that was not cleared, are tried
- * with up to 2 entries.
+ *   with up to 2 entries.
  * - Unusable entries are tried with up to 3 entries. */
 #include "unit.h"
 
@@ -271,7 +271,7 @@ static void for_each_name(struct situation *s, const struct entry *const *order,
 		s->named[r] = NONE;
 	s->policy = PAGE_SIZE_UNKNOWN;
 	so_far = model(s);
-	for (int name = s->n == 4 ? NONE : NAMES_NOTHING; name < s->n; name++) {
+	for (int name = s->n > 2 ? NONE : NAMES_NOTHING; name < s->n; name++) {
 		s->named[rule] = name;
 		for_each_name(s, order, next[rule]);
 		if (so_far.rule < rule && name == 0)

@@ -284,7 +284,7 @@ static void a_repeated_variable_gives_all_its_room(void **state)
 
 static void names_that_cannot_be_stored_are_refused(void **state)
 {
-	static const char *const names[] = { "", "a=b", "=", "#a", "a\nb", "\n" };
+	static const char *const names[] = { "", "a=b", "=", "#a", "a\nb", "\n", "a\\b" };
 	char before[ENV_BLOCK_SIZE];
 
 	(void)state;
@@ -294,6 +294,8 @@ static void names_that_cannot_be_stored_are_refused(void **state)
 		check(env_block_set(block, span_of(names[i]), SPAN("x")) == ERROR_SYNTAX, "\"%s\"", names[i]);
 		assert_memory_equal(block, before, ENV_BLOCK_SIZE);
 	}
+	assert_int_equal(env_block_set(block, SPAN("a\0b"), SPAN("x")), ERROR_SYNTAX);
+	assert_memory_equal(block, before, ENV_BLOCK_SIZE);
 	set("a#b", "x");
 	holds("a#b", "x");
 }
