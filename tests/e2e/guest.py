@@ -151,12 +151,12 @@ def read_from_esp(disk, name):
 class Esp:
     """A staging folder for an ESP with granule-boot as the default program and entries written by hand."""
 
-    def __init__(self, folder, conf=""):
+    def __init__(self, folder, program=BUILD / "granule-bootaa64.efi"):
         self.path = Path(folder)
         (self.path / "EFI/BOOT").mkdir(parents=True)
         (self.path / "loader/entries").mkdir(parents=True)
-        shutil.copy(BUILD / "granule-bootaa64.efi", self.path / "EFI/BOOT/BOOTAA64.EFI")
-        (self.path / "loader/loader.conf").write_text(conf)
+        shutil.copy(program, self.path / "EFI/BOOT" / program.name.upper().replace("GRANULE-", ""))
+        (self.path / "loader/loader.conf").write_text("")
 
     def add_file(self, name, data):
         target = self.path / name.lstrip("/")

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 FIRMWARE = Path("/usr/share/AAVMF")
+OVMF = Path("/usr/share/OVMF")
 ALL_SIZES = "max,pauth-impdef=on"
 WITHOUT_16K = "cortex-a72"
 READY = "@@READY@@"
@@ -24,15 +25,37 @@ class Hang(Exception):
     pass
 
 
+def qemu_arm64(machine):
+    return [
+        "qemu-system-aarch64", "-M", "virt", "-cpu", machine.cpu, "-m", "1024",
+        # Repeatable guest time, and no waiting in real time.
+        "-icount", "shift=0,sleep=off",
+        "-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={FIRMWARE}/AAVMF_CODE.fd",
+        "-drive", f"if=pflash,unit=1,format=raw,file={machine.variables}",
+    ]
+
+
+def qemu_x64(machine):
+    return [
+        "qemu-system-x86_64", "-M", "q35", "-m", "512",
+        "-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={OVMF}/OVMF_CODE_4M.fd",
+        "-drive", f"if=pflash,unit=1,format=raw,file={machine.variables}",
+    ]
+
+
 class Machine:
     """`console` is what was printed since the last start or reboot."""
 
-    def __init__(self, folder, disk, cpu=ALL_SIZES):
-        self.folder, self.disk, self.cpu = Path(folder), disk, cpu
+    def __init__(self, folder, disk, cpu=ALL_SIZES, qemu=qemu_arm64, variables=FIRMWARE / "AAVMF_VARS.fd"):
+        self.folder, self.disk, self.cpu, self.command = Path(folder), disk, cpu, qemu
         self.variables = self.folder / "variables.fd"
         self.qemu, self.console, self.taken, self.pending = None, "", 0, ""
         if not self.variables.exists():
-            shutil.copy(FIRMWARE / "AAVMF_VARS.fd", self.variables)
+            shutil.copy(variables, self.variables)
+
+    @classmethod
+    def x64(cls, folder, disk):
+        return cls(folder, disk, qemu=qemu_x64, variables=OVMF / "OVMF_VARS_4M.fd")
 
     def __enter__(self):
         return self
@@ -42,18 +65,13 @@ class Machine:
 
     def start(self, wait=True):
         self.qemu = subprocess.Popen(
-            [
-                "qemu-system-aarch64", "-M", "virt", "-cpu", self.cpu, "-m", "1024",
-                # Repeatable guest time, and no waiting in real time.
-                "-icount", "shift=0,sleep=off",
-                "-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={FIRMWARE}/AAVMF_CODE.fd",
-                "-drive", f"if=pflash,unit=1,format=raw,file={self.variables}",
+            self.command(self) + [
                 "-drive", f"if=virtio,format=raw,file={self.disk}",
                 "-display", "none", "-monitor", "none", "-nic", "none", "-serial", "stdio",
             ],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )
-        self.console, self.taken = "", 0
+        self.console, self.taken, self.pending = "", 0, ""
         if wait:
             self.wait_for(READY)
         return self

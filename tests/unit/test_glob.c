@@ -76,6 +76,13 @@ static void vectors_by_hand(void **state)
 		{ "[.]a", ".a", true },
 		{ "[a-c-e]", "-", true },
 		{ "[a-c-e]", "d", false },
+		{ "\\A", "a", true },
+		{ "[a\\-c]", "-", true },
+		{ "[a\\-c]", "b", false },
+		{ "[a-\\c]", "b", true },
+		{ "[a-\\c]", "\\", false },
+		{ "[\\a-c]", "b", true },
+		{ "[\\]", "[]", true },
 		{ "*[!k]", "64k", false },
 		{ "6.12.*-64[kK]", "6.12.3-64k", true },
 	};
@@ -136,6 +143,24 @@ static void escapes_match_as_in_fnmatch(void **state)
 	compare_with_fnmatch("ab*?\\", "ab*?\\", 3);
 }
 
+static void escapes_in_sets_match_as_in_fnmatch(void **state)
+{
+	(void)state;
+	compare_with_fnmatch("abAc*[]]-\\!", "abc]-\\", 5);
+}
+
+static void a_backslash_at_the_end_is_not_read_past(void **state)
+{
+	static const char *const patterns[] = { "\\", "a\\", "*\\", "[\\", "[a-\\", "[a\\", "[!\\" };
+	static const char *const texts[] = { "", "a", "ab", "\\", "a\\", "[", "[a" };
+
+	(void)state;
+	/* What it matches is left open. */
+	for (size_t i = 0; i < COUNT(patterns); i++)
+		for (size_t k = 0; k < COUNT(texts); k++)
+			match(patterns[i], texts[k]);
+}
+
 static void letters_match_without_case_as_in_fnmatch(void **state)
 {
 	(void)state;
@@ -188,6 +213,8 @@ int main(void)
 		cmocka_unit_test(stars_and_question_marks_match_as_in_fnmatch),
 		cmocka_unit_test(sets_match_as_in_fnmatch),
 		cmocka_unit_test(escapes_match_as_in_fnmatch),
+		cmocka_unit_test(escapes_in_sets_match_as_in_fnmatch),
+		cmocka_unit_test(a_backslash_at_the_end_is_not_read_past),
 		cmocka_unit_test(letters_match_without_case_as_in_fnmatch),
 		cmocka_unit_test(many_stars_are_quick),
 		cmocka_unit_test(many_open_brackets_are_quick),

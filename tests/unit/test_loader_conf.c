@@ -108,7 +108,8 @@ static void values_of_timeout(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(vectors); i++) {
-		enum menu_mode menu = MENU_DISABLED;
+		/* What is there before must be replaced, or left alone. */
+		enum menu_mode menu = vectors[i].good ? MENU_FORCE : MENU_DISABLED;
 		uint32_t seconds = 77;
 
 		check(menu_mode_parse(span_of(vectors[i].value), &menu, &seconds) == vectors[i].good,
@@ -133,6 +134,19 @@ static void check_edits(const struct edit *edits, size_t n)
 		check(!strcmp(buffer, edits[i].want), "\"%s\" became \"%s\"", edits[i].text, buffer);
 		release(text);
 	}
+}
+
+static void the_number_of_all_ones_forces_the_menu(void **state)
+{
+	enum menu_mode menu = MENU_HIDDEN;
+	uint32_t seconds = 77;
+
+	(void)state;
+	assert_true(menu_mode_parse(SPAN("4294967295"), &menu, &seconds));
+	assert_int_equal(menu, MENU_FORCE);
+	menu = MENU_HIDDEN;
+	assert_true(menu_mode_parse(SPAN("menu-force"), &menu, &seconds));
+	assert_int_equal(menu, MENU_FORCE);
 }
 
 static void setting_a_key(void **state)
@@ -227,6 +241,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_repeated_keys_counts),
 		cmocka_unit_test(a_line_that_is_not_understood_is_skipped_and_told),
 		cmocka_unit_test(values_of_timeout),
+		cmocka_unit_test(the_number_of_all_ones_forces_the_menu),
 		cmocka_unit_test(setting_a_key),
 		cmocka_unit_test(removing_a_key),
 		cmocka_unit_test(removing_a_line_that_ends_in_cr_lf_leaves_no_empty_one),

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The boot manager for x64 under OVMF: the same source chooses, starts, and goes on when a program comes back."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from guest import BUILD, Esp, kernel, make_disk
+from machine import Machine
+
+OVMF = Path("/usr/share/OVMF")
+
+
+@pytest.fixture
+def x64(tmp_path):
+    program = BUILD / "granule-bootx64.efi"
+    for needed in (program, OVMF / "OVMF_CODE_4M.fd"):
+        if not needed.exists():
+            pytest.skip(f"{needed} is not there")
+    if not shutil.which("qemu-system-x86_64"):
+        pytest.skip("qemu-system-x86_64 is not installed")
+    esp = Esp(tmp_path / "esp", program)
+    yield esp, lambda: Machine.x64(tmp_path, tmp_path / "disk")
+
+
+def test_x64_starts_a_program_and_goes_on_when_it_comes_back(x64, tmp_path):
+    esp, machine = x64
+    # A copy of the program under another name finds only itself and entries that cannot start: it comes back.
+    esp.add_file("/other.efi", BUILD / "granule-bootx64.efi")
+    (esp.path / "loader/entries/a-program.conf").write_text("title program\nefi /other.efi\n")
+    esp.add_file("/arm", kernel("4k"))
+    esp.add_entry("b-arm", "/arm", "1", initrd=None)
+    make_disk(tmp_path / "disk", esp.path)
+    with machine() as m:
+        m.start(wait=False)
+        m.wait_for(r"b-arm\.conf: /arm: made for another architecture")
+        m.wait_for(r"no entry can be started, back to firmware")
+        m.wait_for(r"a-program\.conf: /other\.efi came back: not found")
+        m.wait_for(r"no entry can be started, back to firmware")
+
+
+def test_x64_lists_its_one_page_size(x64, tmp_path):
+    esp, machine = x64
+    esp.add_file("/other.efi", BUILD / "granule-bootx64.efi")
+    (esp.path / "loader/entries/a-program.conf").write_text("title program\nefi /other.efi\n")
+    (esp.path / "loader/loader.conf").write_text("timeout menu-force\n")
+    make_disk(tmp_path / "disk", esp.path)
+    with machine() as m:
+        m.start(wait=False)
+        m.wait_for(r"page sizes of this CPU: 4k\n> 1   4K   program\n")
+        m.wait_for("Entry: ")
