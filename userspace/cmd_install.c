@@ -242,7 +242,7 @@ int cmd_install(const struct options *o)
 	bool have_set = entry_set_load(o, &places, &set) == 0;
 	if (have_set) {
 		/* From now on it is granule-boot that chooses. */
-		set.has_policy = true;
+		set.has_policy = set.has_preferred = true;
 		entry_set_input(&set);
 		if (!set.n && !o->json)
 			puts("There are no entries yet; 'granule register' writes them.");

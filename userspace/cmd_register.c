@@ -141,10 +141,6 @@ static int write_entry(struct work *w, const struct registration *r)
 	_cleanup_free_ char *file_name = registry_file_name(w->token, r->name, r->page_size);
 	_cleanup_free_ char *path = xprintf("%s/loader/entries/%s", w->places.boot, file_name);
 
-	if (!bls_file_name_valid(span_of(file_name))) {
-		complain("%s: not a name for an entry (ASCII letters, digits and +-_. only, at most 255)", file_name);
-		return -EINVAL;
-	}
 	_cleanup_free_ char *text = registry_text(r, w->first);
 	if (!text)
 		return -EINVAL;
@@ -227,7 +223,7 @@ static int register_image(struct work *w, const struct kernel_file *kernel, cons
 			  struct strings *initrds)
 {
 	const char *name = kernel->name ? kernel->name : image->release;
-	_cleanup_free_ char *linux_path = NULL, *trial = NULL;
+	_cleanup_free_ char *linux_path = NULL, *trial = NULL, *file_name = NULL;
 	struct registration reg = {
 		.name = name,
 		.version = image->release ? image->release : name,
@@ -246,7 +242,13 @@ static int register_image(struct work *w, const struct kernel_file *kernel, cons
 		complain("%s: its release is not known; call the file vmlinuz-RELEASE; skipped", kernel->path);
 		return -EINVAL;
 	}
-	/* The command line is checked before anything is copied. */
+	/* Name and command line are checked before anything is copied. */
+	file_name = registry_file_name(w->token, name, reg.page_size);
+	if (!bls_file_name_valid(span_of(file_name))) {
+		complain("%s: not a name for an entry (ASCII letters, digits and +-_. only, at most 255); skipped",
+			 file_name);
+		return -EINVAL;
+	}
 	trial = registry_text(&reg, w->first);
 	int r = trial ? place_initrds(w, name, initrds) : -EINVAL;
 	if (r == 0)

@@ -187,9 +187,7 @@ int cmd_set(const struct options *o)
 /* Whether the loader that will read the one-shot is known to obey it. */
 static int check_loader(const struct job *j)
 {
-	uint64_t features = variable_get_u64(VENDOR_LOADER, "LoaderFeatures", 0);
-
-	if (j->o->force || (features & FEATURE_ENTRY_ONESHOT))
+	if (j->o->force || (j->set.features & FEATURE_ENTRY_ONESHOT))
 		return 0;
 	if (!j->set.loader)
 		complain("the loader that started this system does not take part in the Boot Loader Interface: it would "

@@ -180,12 +180,29 @@ void entry_set_input(struct entry_set *set)
 		.n_entries = set->n,
 		.cpu = set->cpu,
 		.oneshot = span_of(set->oneshot),
-		.preferred = span_of(set->preferred),
-		.preferred_config = set->conf.preferred_pattern,
+		.preferred = set->has_preferred ? span_of(set->preferred) : SPAN_NONE,
+		.preferred_config = set->has_preferred ? set->conf.preferred_pattern : SPAN_NONE,
 		.default_variable = span_of(set->default_variable),
 		.default_config = set->conf.default_pattern,
 		.policy = set->has_policy ? policy : PAGE_SIZE_UNKNOWN,
 	};
+}
+
+static bool is_loader(const char *info, const char *name)
+{
+	return info && strncmp(info, name, strlen(name)) == 0;
+}
+
+/* What the loader can do. A loader that is not known is taken for granule-boot, which is to be installed. */
+static void read_loader(struct entry_set *set)
+{
+	set->loader = variable_get(VENDOR_LOADER, "LoaderInfo");
+	set->features = variable_get_u64(VENDOR_LOADER, "LoaderFeatures", 0);
+	/* As the interface has it for versions that did not tell yet. */
+	if (!set->features && is_loader(set->loader, "systemd-boot"))
+		set->features = FEATURE_CONFIG_TIMEOUT | FEATURE_ENTRY_DEFAULT | FEATURE_ENTRY_ONESHOT;
+	set->has_policy = !set->loader || is_loader(set->loader, GRANULE_BOOT_NAME);
+	set->has_preferred = !set->loader || (set->features & FEATURE_PREFERRED);
 }
 
 int entry_set_load(const struct options *o, const struct places *places, struct entry_set *ret)
@@ -193,8 +210,7 @@ int entry_set_load(const struct options *o, const struct places *places, struct 
 	size_t size;
 
 	*ret = (struct entry_set){ .cpu = system_cpu() };
-	ret->loader = variable_get(VENDOR_LOADER, "LoaderInfo");
-	ret->has_policy = !ret->loader || strncmp(ret->loader, GRANULE_BOOT_NAME, strlen(GRANULE_BOOT_NAME)) == 0;
+	read_loader(ret);
 	ret->oneshot = variable_get(VENDOR_LOADER, "LoaderEntryOneShot");
 	ret->preferred = variable_get(VENDOR_LOADER, "LoaderEntryPreferred");
 	ret->default_variable = variable_get(VENDOR_LOADER, "LoaderEntryDefault");

@@ -24,7 +24,9 @@ struct entry_set {
 	/* what the loader goes by */
 	page_size_set cpu;
 	char *loader;    /* LoaderInfo; NULL if not known */
-	bool has_policy; /* the loader knows page-size policies */
+	bool has_policy;    /* the loader knows page-size policies */
+	bool has_preferred; /* and preferred entries */
+	uint64_t features;  /* LoaderFeatures; 0 if not known */
 	char *oneshot, *preferred, *default_variable, *policy_variable; /* variables; NULL if not set */
 	char *conf_text;
 	struct loader_conf conf;
@@ -36,8 +38,7 @@ static inline struct loaded_entry *loaded(const struct entry *e)
 	return (struct loaded_entry *)e;
 }
 
-/* Reads entries, loader.conf and variables. `now` leaves running-system facts out when false (another system). Returns
- * 0 or -errno after one printed line. */
+/* Reads entries, loader.conf and variables. Returns 0 or -errno after one printed line. */
 int entry_set_load(const struct options *o, const struct places *places, struct entry_set *ret);
 void entry_set_free(struct entry_set *set);
 

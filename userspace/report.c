@@ -4,14 +4,44 @@
 
 #include "report.h"
 
-json_object *json_text(const char *s)
+/* Length of the UTF-8 character at p (RFC 3629); 0 if there is none. */
+static size_t utf8_length(const unsigned char *p, size_t left)
 {
-	return s ? json_object_new_string(s) : NULL;
+	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 :
+		   p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+
+	if (!n || n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
+	    (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return n;
 }
 
+/* Files may hold anything, JSON only UTF-8: other bytes become U+FFFD. */
 json_object *json_span(struct span s)
 {
-	return s.p ? json_object_new_string_len(s.p, (int)s.n) : NULL;
+	const unsigned char *p = (const unsigned char *)s.p;
+	size_t out = 0;
+
+	if (!p)
+		return NULL;
+	_cleanup_free_ char *text = xalloc(3 * s.n + 1);
+	for (size_t i = 0; i < s.n;) {
+		size_t n = utf8_length(p + i, s.n - i);
+		memcpy(text + out, n ? s.p + i : "\xef\xbf\xbd", n ? n : 3);
+		out += n ? n : 3;
+		i += n ? n : 1;
+	}
+	return json_object_new_string_len(text, (int)out);
+}
+
+json_object *json_text(const char *s)
+{
+	return json_span(span_of(s));
 }
 
 json_object *json_page_size(enum page_size size)

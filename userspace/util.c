@@ -55,12 +55,19 @@ char *xprintf(const char *format, ...)
 void complain(const char *format, ...)
 {
 	va_list args;
+	char *line = NULL;
 
 	va_start(args, format);
-	fputs("granule: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	int n = vasprintf(&line, format, args);
 	va_end(args);
+	if (n < 0)
+		return;
+	/* File names may hold anything: one line stays one line, and a terminal gets no orders. */
+	for (char *p = line; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	fprintf(stderr, "granule: %s\n", line);
+	free(line);
 }
 
 int read_file(const char *path, size_t max, char **ret, size_t *ret_size)

@@ -8,6 +8,9 @@
 #define COLUMNS 79
 #define TIMER_100NS_PER_S 10000000u
 #define KEY_ESCAPE 0x17
+/* Firmware arms it before it starts a boot option (UEFI 3.1.2); in the menu a person may take longer. */
+#define WATCHDOG_SECONDS 300
+#define WATCHDOG_CODE 0x10000 /* below are firmware's own */
 
 static void put(struct span s)
 {
@@ -116,29 +119,11 @@ out:
 	return got;
 }
 
-size_t menu_run(struct boot *b, const struct choose_result *chosen)
+/* Reads a number and Enter. Returns the index of the entry, or SIZE_MAX when the time is over or Enter came alone. */
+static size_t ask(const struct boot *b, UINT32 seconds)
 {
 	EFI_INPUT_KEY key;
-	UINT32 seconds = b->conf.menu == MENU_TIMEOUT ? b->conf.timeout_s : 0;
 	size_t picked = 0;
-	bool pressed = b->conf.menu != MENU_DISABLED && read_key(&key);
-
-	if (b->conf.menu == MENU_DISABLED || (b->conf.menu == MENU_HIDDEN && !pressed))
-		return SIZE_MAX;
-
-	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeMenuUSec", efi_now_us());
-	show(b, chosen);
-	if (seconds && !pressed) {
-		char line[80];
-		struct text t = text_in(line, sizeof(line));
-
-		text_add(&t, SPAN("Boots in "));
-		text_add_number(&t, seconds, 1);
-		text_add(&t, SPAN(" s.\r\n"));
-		put(text_span(&t));
-	}
-	if (pressed)
-		seconds = 0;
 
 	put(SPAN("Entry: "));
 	while (wait_key(seconds, &key)) {
@@ -164,4 +149,30 @@ size_t menu_run(struct boot *b, const struct choose_result *chosen)
 	}
 	put(SPAN("\r\n"));
 	return SIZE_MAX;
+}
+
+size_t menu_run(struct boot *b, const struct choose_result *chosen)
+{
+	EFI_INPUT_KEY key;
+	UINT32 seconds = b->conf.menu == MENU_TIMEOUT ? b->conf.timeout_s : 0;
+	bool pressed = b->conf.menu != MENU_DISABLED && read_key(&key);
+
+	if (b->conf.menu == MENU_DISABLED || (b->conf.menu == MENU_HIDDEN && !pressed))
+		return SIZE_MAX;
+
+	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeMenuUSec", efi_now_us());
+	show(b, chosen);
+	if (seconds && !pressed) {
+		char line[80];
+		struct text t = text_in(line, sizeof(line));
+
+		text_add(&t, SPAN("Boots in "));
+		text_add_number(&t, seconds, 1);
+		text_add(&t, SPAN(" s.\r\n"));
+		put(text_span(&t));
+	}
+	BS->SetWatchdogTimer(0, WATCHDOG_CODE, 0, NULL);
+	size_t picked = ask(b, pressed ? 0 : seconds);
+	BS->SetWatchdogTimer(WATCHDOG_SECONDS, WATCHDOG_CODE, 0, NULL);
+	return picked;
 }

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import images
-from conftest import TOP
+from system import TOP
 
 
 @pytest.fixture
@@ -297,3 +297,17 @@ def test_the_man_page_formats_without_warnings():
     done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(TOP / "docs/granule.1")],
                           capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
+
+
+def test_json_stays_valid_whatever_bytes_an_entry_holds(machine):
+    file = machine.efi / "loader/entries/os-4k.conf"
+    file.write_bytes(file.read_bytes() + b"title a\xff\xc3\"\\\x1b[31m\xe2\x82\xac\n")
+    title = machine.entries()["os-4k.conf"]["title"]
+    assert title == "a\ufffd\ufffd\"\\\x1b[31m\u20ac"
+
+
+def test_a_loader_that_does_not_know_preferred_entries_is_not_predicted_to_obey_them(machine):
+    machine.set_variable("LoaderEntryPreferred", "os-64k.conf")
+    assert next_id(machine) == "os-64k.conf"
+    machine.loader(name="systemd-boot 252", features=1 << 2 | 1 << 3)
+    assert next_id(machine) == "os-4k.conf"

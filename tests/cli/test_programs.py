@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import TOP
+from system import TOP
 
 
 class Pe:

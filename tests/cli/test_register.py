@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 import images
-from conftest import TOP
+from system import TOP, System
 
 
 def text_of(system, name):
@@ -253,8 +253,6 @@ def old_and_new(system):
 
 
 def test_power_cut_at_any_write_of_register_leaves_every_entry_bootable(tmp_path, fault_library):
-    from conftest import System
-
     for at in range(1, 200):
         system = System(tmp_path / str(at))
         known = old_and_new(system)
@@ -271,8 +269,6 @@ def test_power_cut_at_any_write_of_register_leaves_every_entry_bootable(tmp_path
 
 
 def test_power_cut_at_any_write_of_unregister_leaves_every_entry_bootable(tmp_path, fault_library):
-    from conftest import System
-
     for at in range(1, 100):
         system = System(tmp_path / str(at))
         known = old_and_new(system)
@@ -286,8 +282,6 @@ def test_power_cut_at_any_write_of_unregister_leaves_every_entry_bootable(tmp_pa
 
 
 def test_a_full_disk_at_any_write_is_one_clear_line_and_loses_nothing(tmp_path, fault_library):
-    from conftest import System
-
     for at in range(1, 200):
         system = System(tmp_path / str(at))
         known = old_and_new(system)
@@ -299,3 +293,13 @@ def test_a_full_disk_at_any_write_is_one_clear_line_and_loses_nothing(tmp_path, 
         if done.returncode:
             assert "No space left on device" in done.stderr
     assert at > 20, "the faults were not reached"
+
+
+@pytest.mark.parametrize("name", ["6.1 with blank", "6.1\nnewline", "6.1-\u00fc", "x" * 244, "6.1%s$HOME"],
+                         ids=["blank", "newline", "not-ascii", "too-long", "percent"])
+def test_names_that_no_loader_takes_are_refused_before_anything_is_written(system, name):
+    system.kernel(name, images.arm64(3, release="6.1"))
+    before = system.files()
+    done = system.run("register")
+    assert done.returncode == 1 and "not a name for an entry" in done.stderr and done.stderr.count("\n") == 1
+    assert [f for f in system.files() if f not in before] == ["loader/entries.srel"]

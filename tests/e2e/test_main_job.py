@@ -343,3 +343,11 @@ def test_the_list_boots_by_itself_when_its_time_is_over(esp, boot):
     m = boot()
     assert "Boots in 3 s." in m.console
     assert m.page_size() == 65536 and verify(m)[0] == 0
+
+
+def test_firmware_does_not_reset_the_machine_while_the_list_waits(esp, boot):
+    """Firmware's watchdog is set to five minutes when it starts a boot manager."""
+    add_all_sizes(esp)
+    (esp.path / "loader/loader.conf").write_text("timeout 400\n")
+    m = boot()
+    assert m.console.count("Boots in 400 s.") == 1

@@ -17,36 +17,37 @@ static bool is_space(char c)
 	return c && strchr(" \t\n\v\f\r", c);
 }
 
-/* A line in which quotes, line ends and lengths play no part can be read by a much simpler parser. */
+/* A line in which quotes, line ends and the raw field play no part can be read by a much simpler parser. */
 static bool plain(struct span line)
 {
-	size_t length = 0;
-
 	if (line.n > CMDLINE_MAX || fuzz_has(line, '"') || fuzz_has(line, '\n') || fuzz_has(line, 0))
 		return false;
-	for (size_t i = 0; i < line.n; i++) {
-		length = is_space(line.p[i]) ? 0 : length + 1;
-		if (length > EARLY_WORD_MAX || (line.n - i >= 9 && !memcmp(line.p + i, "pageshift", 9)))
+	for (size_t i = 0; i + 9 <= line.n; i++)
+		if (!memcmp(line.p + i, "pageshift", 9))
 			return false;
-	}
 	return true;
 }
 
 static enum page_size read_plain(struct span line, unsigned *ret_words)
 {
+	static const struct span words[] = {
+		[PAGE_SIZE_4K] = { SIZE_WORD "4k", sizeof(SIZE_WORD "4k") - 1 },
+		[PAGE_SIZE_16K] = { SIZE_WORD "16k", sizeof(SIZE_WORD "16k") - 1 },
+		[PAGE_SIZE_64K] = { SIZE_WORD "64k", sizeof(SIZE_WORD "64k") - 1 },
+	};
 	enum page_size asked = PAGE_SIZE_UNKNOWN;
 
 	*ret_words = 0;
-	for (size_t i = 0, end; i < line.n; i = end + 1) {
-		for (end = i; end < line.n && !is_space(line.p[end]);)
+	for (size_t i = 0, end; i < line.n; i = end) {
+		for (end = i; end < line.n && end - i < EARLY_WORD_MAX && !is_space(line.p[end]);)
 			end++;
 		struct span word = span_cut(line, i, end);
+		if (!word.n)
+			end++;
 		if (span_equal(word, SPAN("--")))
 			break;
 		for (enum page_size s = PAGE_SIZE_4K; s <= PAGE_SIZE_64K; s++) {
-			char want[32];
-			snprintf(want, sizeof(want), SIZE_WORD "%s", page_size_word(s));
-			if (span_equal(word, span_of(want))) {
+			if (span_equal(word, words[s])) {
 				asked = s;
 				++*ret_words;
 			}
@@ -62,6 +63,19 @@ static size_t first_line(struct span line)
 	while (n < line.n && line.p[n] && line.p[n] != '\n')
 		n++;
 	return n;
+}
+
+/* Notes about the part behind a line end are of their own kind, and its first word is not missed. */
+static void check_newline(struct span line, const struct page_size_param *p)
+{
+	size_t n = first_line(line);
+	bool missed = n < line.n && span_starts(span_cut(line, n + 1, line.n), SPAN(SIZE_WORD "4k"));
+
+	for (unsigned i = 0; i < p->n_notes; i++) {
+		CHECK((p->notes[i].kind == PARAM_AFTER_NEWLINE) == (p->notes[i].offset > n));
+		missed = missed && p->notes[i].offset != n + 1;
+	}
+	CHECK(!missed || p->n_notes == PARAM_MAX_NOTES);
 }
 
 static void check_read(struct span line)
@@ -90,6 +104,7 @@ static void check_read(struct span line)
 		else
 			CHECK(p->effective == PAGE_SIZE_64K);
 	}
+	check_newline(line, &all[0]);
 	CHECK(all[0].truncated == (first_line(line) > CMDLINE_MAX));
 	if (plain(line)) {
 		unsigned words;
@@ -142,8 +157,7 @@ static void check_set(struct fuzz *f, struct span line, enum page_size size)
 
 	if (error) {
 		CHECK(error == ERROR_CONFLICT || error == ERROR_SPACE || error == ERROR_SYNTAX);
-		if (error == ERROR_SPACE)
-			CHECK(set.n > CMDLINE_MAX);
+		CHECK((error == ERROR_SPACE) == (set.n > CMDLINE_MAX));
 		return;
 	}
 

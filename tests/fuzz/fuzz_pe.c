@@ -45,7 +45,7 @@ static void check_fields(struct span file, const struct pe *pe)
 	uint64_t magic = fuzz_number(file.p + at + 24, 2);
 
 	CHECK(!memcmp(file.p, "MZ", 2) && !memcmp(file.p + at, "PE\0", 4));
-	CHECK(magic == (pe->pe32_plus ? 0x20b : 0x10b));
+	CHECK(optional_size >= 72 && magic == (pe->pe32_plus ? 0x20b : 0x10b));
 	CHECK(pe->machine == fuzz_number(file.p + at + 4, 2) && pe->n_sections == fuzz_number(file.p + at + 6, 2));
 	CHECK(pe->subsystem == fuzz_number(file.p + at + 24 + 68, 2));
 	CHECK(pe->sections_offset == at + 24 + optional_size);

@@ -180,6 +180,7 @@ static void what_is_not_zboot(void **state)
 
 		assert_int_equal(zboot_parse(head.p, n, 100, &z, &offset),
 				 n < 8 ? ERROR_MAGIC : ERROR_TRUNCATED);
+		assert_int_equal(offset, n < 8 ? 0 : sizeof(b));
 		release(head);
 	}
 }
@@ -343,6 +344,22 @@ static void a_unified_kernel_image(void **state)
 			assert_int_equal(head.uki_linux_size, sizes[i].want);
 		}
 	}
+}
+
+static void the_kernel_may_be_the_first_section(void **state)
+{
+	struct image_head head;
+	struct pe_file f;
+	size_t offset;
+
+	(void)state;
+	pe_file_init(&f, 0x80, PE_MACHINE_AA64, 2);
+	pe_file_section(&f, 0, &(struct pe_section){ ".linux", 0x100, 0, 0x200, 0x600, 0 });
+	pe_file_section(&f, 1, &(struct pe_section){ ".linux", 0x80, 0, 0x200, 0x800, 0 });
+	assert_int_equal(parse(f.bytes, f.n, 0x2000, &head, &offset), 0);
+	assert_int_equal(head.container, CONTAINER_UKI);
+	assert_int_equal(head.uki_linux_offset, 0x600);
+	assert_int_equal(head.uki_linux_size, 0x100);
 }
 
 static void a_pe_file_that_is_no_kernel(void **state)
@@ -570,6 +587,7 @@ int main(void)
 		cmocka_unit_test(an_x86_kernel),
 		cmocka_unit_test(a_zboot_kernel),
 		cmocka_unit_test(a_unified_kernel_image),
+		cmocka_unit_test(the_kernel_may_be_the_first_section),
 		cmocka_unit_test(a_pe_file_that_is_no_kernel),
 		cmocka_unit_test(damaged_kernels),
 		cmocka_unit_test(a_file_that_ends_within_its_headers_tells_the_size_it_should_have),
