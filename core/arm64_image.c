@@ -57,7 +57,8 @@ int zboot_parse(const void *head, size_t size, uint64_t file_size, struct zboot 
 		*ret_offset = 24;
 		return ERROR_SYNTAX;
 	}
-	if (read_le32(b + 56) != ZBOOT_LINUX_MAGIC) {
+	/* The first kernels with zboot (v6.1) leave it zero. */
+	if (read_le32(b + 56) != 0 && read_le32(b + 56) != ZBOOT_LINUX_MAGIC) {
 		*ret_offset = 56;
 		return ERROR_MAGIC;
 	}

@@ -89,6 +89,8 @@ static int set_key(struct bls_entry *e, struct text *options, const struct keyva
 		return set_start(e, BLS_START_EFI, value);
 	if (span_equal(key, SPAN("uki")))
 		return set_start(e, BLS_START_UKI, value);
+	if (span_equal(key, SPAN("uki-url")))
+		return set_start(e, BLS_START_UKI_URL, value);
 	if (span_equal(key, SPAN("initrd")))
 		return append(e->initrd, &e->n_initrd, BLS_MAX_INITRD, value);
 	if (span_equal(key, SPAN("extra")))

@@ -2,17 +2,12 @@
 #include <granule/cmdline.h>
 #include <granule/error.h>
 
-static bool is_space(char c)
-{
-	return char_is_blank(c) || (c >= '\n' && c <= '\r');
-}
-
 bool cmdline_next(struct span line, size_t *pos, struct cmdline_word *ret)
 {
 	size_t i = *pos, equals = SIZE_MAX;
 	bool quoted = false;
 
-	while (i < line.n && is_space(line.p[i]))
+	while (i < line.n && char_is_space(line.p[i]))
 		i++;
 	if (i >= line.n) {
 		*pos = line.n;
@@ -20,10 +15,10 @@ bool cmdline_next(struct span line, size_t *pos, struct cmdline_word *ret)
 	}
 
 	size_t start = i;
-	for (; i < line.n && (quoted || !is_space(line.p[i])); i++) {
+	for (; i < line.n && (quoted || !char_is_space(line.p[i])); i++) {
 		if (line.p[i] == '"')
 			quoted = !quoted;
-		else if (line.p[i] == '=' && equals == SIZE_MAX)
+		else if (line.p[i] == '=' && i > start && equals == SIZE_MAX)
 			equals = i;
 	}
 	*pos = i;
@@ -95,7 +90,7 @@ static void add_parameter(struct text *ret, struct span name, struct span value)
 	bool quote = false;
 
 	for (size_t i = 0; i < value.n; i++)
-		quote = quote || is_space(value.p[i]);
+		quote = quote || char_is_space(value.p[i]);
 	add_word(ret, name);
 	if (!value.p)
 		return;

@@ -18,11 +18,6 @@ enum word_kind {
 static const struct span size_name = { PARAM_PAGE_SIZE, sizeof(PARAM_PAGE_SIZE) - 1 };
 static const struct span raw_name = { PARAM_PAGE_SHIFT, sizeof(PARAM_PAGE_SHIFT) - 1 };
 
-static bool is_space(char c)
-{
-	return char_is_blank(c) || (c >= '\n' && c <= '\r');
-}
-
 static bool has_name(struct span word, struct span name)
 {
 	return span_starts(word, name) && (word.n == name.n || word.p[name.n] == '=');
@@ -59,19 +54,23 @@ static bool resembles(struct span word, struct span needle)
 	return false;
 }
 
-/* The number of a raw field, any of the bases that the kernel's kstrtou64() takes. */
-static bool raw_number(struct span s, uint64_t *ret)
-{
-	unsigned base = 10;
-	uint64_t v = 0;
+/* The number of a raw field, in any of the forms that the kernel's kstrtou64() takes. What is larger than any page size
+ * is RAW_MANY: its exact value does not matter. */
+#define RAW_MANY 1000u
 
+static bool raw_number(struct span s, unsigned *ret)
+{
+	unsigned base = 10, v = 0;
+
+	if (s.n && s.p[0] == '+')
+		s = span_cut(s, 1, s.n);
 	if (s.n > 2 && s.p[0] == '0' && char_lower(s.p[1]) == 'x') {
 		base = 16;
 		s = span_cut(s, 2, s.n);
 	} else if (s.n > 1 && s.p[0] == '0') {
 		base = 8;
 	}
-	if (!s.n || s.n > 16)
+	if (!s.n)
 		return false;
 	for (size_t i = 0; i < s.n; i++) {
 		char c = char_lower(s.p[i]);
@@ -79,6 +78,8 @@ static bool raw_number(struct span s, uint64_t *ret)
 		if (digit >= base)
 			return false;
 		v = v * base + digit;
+		if (v > RAW_MANY)
+			v = RAW_MANY;
 	}
 	*ret = v;
 	return true;
@@ -86,7 +87,7 @@ static bool raw_number(struct span s, uint64_t *ret)
 
 static enum word_kind classify(struct span word, enum page_size *ret_size)
 {
-	uint64_t raw;
+	unsigned raw;
 
 	*ret_size = PAGE_SIZE_UNKNOWN;
 	if (has_name(word, size_name)) {
@@ -140,7 +141,7 @@ static size_t reach(struct span line, bool *ret_truncated, size_t *ret_newline)
 		}
 		if (line.p[i] == '"')
 			quoted = !quoted;
-		else if (!quoted && is_space(line.p[i]))
+		else if (!quoted && char_is_space(line.p[i]))
 			safe = i;
 	}
 	return line.n;
@@ -149,16 +150,16 @@ static size_t reach(struct span line, bool *ret_truncated, size_t *ret_newline)
 /* Next word of the early parser: split at white space, cut at EARLY_WORD_MAX. */
 static bool early_next(struct span line, size_t *pos, size_t *ret_start, bool *ret_cut)
 {
-	bool after_cut = *pos > 0 && *pos < line.n && !is_space(line.p[*pos - 1]) && !is_space(line.p[*pos]);
+	bool after_cut = *pos > 0 && *pos < line.n && !char_is_space(line.p[*pos - 1]) && !char_is_space(line.p[*pos]);
 	size_t i = *pos;
 
-	while (i < line.n && is_space(line.p[i]))
+	while (i < line.n && char_is_space(line.p[i]))
 		i++;
 	*ret_start = i;
-	while (i < line.n && !is_space(line.p[i]) && i - *ret_start < EARLY_WORD_MAX)
+	while (i < line.n && !char_is_space(line.p[i]) && i - *ret_start < EARLY_WORD_MAX)
 		i++;
 	*pos = i;
-	*ret_cut = after_cut || (i < line.n && !is_space(line.p[i]));
+	*ret_cut = after_cut || (i < line.n && !char_is_space(line.p[i]));
 	return i > *ret_start;
 }
 
@@ -290,12 +291,49 @@ const char *param_note_text(enum param_note_kind kind)
 	return "is ignored";
 }
 
+/* First word that would set, cancel or resemble the parameter and that is not a plain one, which is simply replaced.
+ * The whole line is looked at: what the kernel drops today may be read once the line is shorter. */
+static bool find_conflict(struct span line, struct param_note *ret)
+{
+	size_t start, quotes_at = 0;
+	bool cut, quoted = false, for_init = false;
+	enum page_size size;
+
+	for (size_t pos = 0; early_next(line, &pos, &start, &cut);) {
+		struct span word = span_cut(line, start, pos);
+		enum word_kind kind = classify(word, &size);
+		enum param_note_kind why = PARAM_LOOKALIKE;
+
+		for (; quotes_at < start; quotes_at++)
+			quoted ^= line.p[quotes_at] == '"';
+		for_init = for_init || span_equal(word, SPAN("--"));
+		if (kind == WORD_OTHER)
+			continue;
+		if (for_init)
+			why = PARAM_AFTER_DASHES;
+		else if (kind == WORD_RAW)
+			why = PARAM_RAW_FIELD;
+		else if (kind == WORD_QUOTED)
+			why = PARAM_QUOTED;
+		else if (cut && kind != WORD_LOOKALIKE)
+			why = PARAM_CUT_WORD;
+		else if (quoted && kind == WORD_SIZE)
+			why = PARAM_INSIDE_QUOTES;
+		else if (quoted && kind == WORD_MISSPELT)
+			why = PARAM_MISSPELT;
+		else if (kind != WORD_LOOKALIKE)
+			continue;
+		*ret = (struct param_note){ why, start, word.n };
+		return true;
+	}
+	return false;
+}
+
 int cmdline_set_page_size(struct span line, enum page_size size, struct text *ret, struct param_note *ret_note)
 {
 	struct cmdline_word w;
-	struct page_size_param before, after;
+	struct page_size_param after;
 	enum page_size ignored;
-	bool for_init = false;
 
 	*ret_note = (struct param_note){ 0 };
 	for (size_t i = 0; i < line.n; i++) {
@@ -304,25 +342,16 @@ int cmdline_set_page_size(struct span line, enum page_size size, struct text *re
 			return ERROR_SYNTAX;
 		}
 	}
-	/* Words that would set, cancel or resemble the one that is written, and that are not simply replaced. */
-	cmdline_page_size(line, PAGE_SIZE_SET_UNKNOWN, &before);
-	for (unsigned i = 0; i < before.n_notes; i++) {
-		enum param_note_kind kind = before.notes[i].kind;
-
-		if (kind != PARAM_MISSPELT && kind != PARAM_SUPERSEDED && kind != PARAM_TRUNCATED) {
-			*ret_note = before.notes[i];
-			return ERROR_CONFLICT;
-		}
-	}
+	if (find_conflict(line, ret_note))
+		return ERROR_CONFLICT;
 
 	if (size != PAGE_SIZE_UNKNOWN) {
 		text_add(ret, SPAN(PARAM_PAGE_SIZE "="));
 		text_add(ret, span_of(page_size_word(size)));
 	}
 	for (size_t pos = 0; cmdline_next(line, &pos, &w);) {
-		enum word_kind kind = for_init ? WORD_OTHER : classify(w.text, &ignored);
+		enum word_kind kind = classify(w.text, &ignored);
 
-		for_init = for_init || span_equal(w.text, SPAN("--"));
 		if (kind == WORD_SIZE || kind == WORD_MISSPELT)
 			continue;
 		if (ret->n)
@@ -334,10 +363,7 @@ int cmdline_set_page_size(struct span line, enum page_size size, struct text *re
 
 	/* Read it back as the kernel will. */
 	cmdline_page_size(text_span(ret), PAGE_SIZE_SET_UNKNOWN, &after);
-	if (after.asked != size || after.words != (size != PAGE_SIZE_UNKNOWN) || after.n_notes || after.truncated) {
-		if (after.n_notes)
-			ret_note->kind = after.notes[0].kind;
+	if (after.asked != size || after.words != (size != PAGE_SIZE_UNKNOWN) || after.n_notes || after.truncated)
 		return ERROR_CONFLICT;
-	}
 	return 0;
 }

@@ -29,10 +29,34 @@ void entry_set_page_size(struct entry *entry, const struct image_head *head, boo
 	}
 }
 
+const char *entry_unsupported_feature(const struct entry *entry)
+{
+	if (entry->bls.start == BLS_START_UKI_URL)
+		return "starting from the network is not supported";
+	if (entry->bls.profile)
+		return "profiles are not supported yet";
+	return NULL;
+}
+
 bool entry_supported(const struct entry *entry, page_size_set cpu)
 {
 	return entry->page_size == PAGE_SIZE_UNKNOWN || cpu == PAGE_SIZE_SET_UNKNOWN ||
 	       page_size_in(entry->page_size, cpu);
+}
+
+void entry_from_id(struct span id, struct entry *ret)
+{
+	size_t dot = id.n;
+
+	while (dot > 0 && id.p[dot - 1] != '.')
+		dot--;
+	if (dot)
+		dot--;
+	else
+		dot = id.n;
+	*ret = (struct entry){ .id = id };
+	ret->counter.name = span_cut(id, 0, dot);
+	ret->counter.suffix = span_cut(id, dot, id.n);
 }
 
 bool entry_matches(const struct entry *entry, struct span pattern)
@@ -43,10 +67,9 @@ bool entry_matches(const struct entry *entry, struct span pattern)
 		return false;
 	if (glob_match(pattern, entry->id))
 		return true;
-	if (!boot_counter_parse(pattern, &split)) /* no suffix: compare with the id's own cut off */
-		return boot_counter_parse(entry->id, &split) && glob_match(pattern, split.name);
+	if (!boot_counter_parse(pattern, &split)) /* no suffix: compare with the name alone */
+		return glob_match(pattern, entry->counter.name);
 	/* A counter in the pattern: compare names, and suffixes apart. */
-	struct boot_counter own;
-	return split.present && boot_counter_parse(entry->id, &own) && span_equal_nocase(split.name, own.name) &&
-	       span_equal_nocase(split.suffix, own.suffix);
+	return split.present && span_equal_nocase(split.name, entry->counter.name) &&
+	       span_equal_nocase(split.suffix, entry->counter.suffix);
 }

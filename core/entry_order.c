@@ -42,7 +42,11 @@ int entry_compare(const struct entry *a, const struct entry *b)
 	if (r)
 		return r;
 
-	if (a->counter.present && b->counter.present) {
+	/* Twins, one with and one without a counter: the specification lets them tie, a sort needs an order. */
+	r = compare_number(a->counter.present, b->counter.present);
+	if (r)
+		return r;
+	if (a->counter.present) {
 		r = compare_number(b->counter.left, a->counter.left);
 		if (r)
 			return r;

@@ -46,7 +46,8 @@ int env_block_check(const void *block, size_t size, size_t *ret_offset)
 	}
 	if (!span_equal((struct span){ b, signature.n }, signature))
 		return ERROR_MAGIC;
-	for (size_t i = signature.n; skip_comments(b, &i);) {
+	size_t i = signature.n;
+	while (skip_comments(b, &i)) {
 		size_t end = line_end(b, i), equals = name_end(b, i, end);
 
 		if (end == ENV_BLOCK_SIZE || equals == end || equals == i) {
@@ -54,6 +55,13 @@ int env_block_check(const void *block, size_t size, size_t *ret_offset)
 			return ERROR_SYNTAX;
 		}
 		i = end + 1;
+	}
+	/* Behind the last line there is padding and nothing else. */
+	for (size_t k = i; k < ENV_BLOCK_SIZE; k++) {
+		if (b[k] != '#') {
+			*ret_offset = i;
+			return ERROR_SYNTAX;
+		}
 	}
 	return 0;
 }
@@ -156,14 +164,15 @@ static bool needs_escape(char c)
 int env_block_set(void *block, struct span name, struct span value)
 {
 	char *b = block;
-	struct span old;
-	size_t start, end, room, needed;
+	struct span other, old;
+	size_t room, needed;
 
 	if (!name_valid(name))
 		return ERROR_SYNTAX;
 	room = ENV_BLOCK_SIZE - used(block);
-	if (find(block, name, &old, &start, &end))
-		room += end - start;
+	for (size_t pos = 0; env_block_next(block, &pos, &other, &old);)
+		if (span_equal(other, name)) /* all copies go, should there be several */
+			room += other.n + old.n + 2;
 	needed = name.n + 2;
 	for (size_t i = 0; i < value.n; i++)
 		needed += needs_escape(value.p[i]) ? 2 : 1;

@@ -21,7 +21,7 @@ const char *error_text(int error)
 	case ERROR_NO_KERNEL:
 		return "names no kernel (no 'linux' or 'efi' line)";
 	case ERROR_TWO_KERNELS:
-		return "names more than one of 'linux', 'efi', 'uki'";
+		return "names more than one of 'linux', 'efi', 'uki', 'uki-url'";
 	case ERROR_NOT_FOUND:
 		return "not found";
 	case ERROR_CONFLICT:

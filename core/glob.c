@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <granule/glob.h>
 
-/* Matches one character against the element at pattern[*i], which is not '*', and moves *i behind it. */
-static bool match_one(struct span pattern, size_t *i, char c)
+/* Matches one character against the element at pattern[*i], which is not '*', and moves *i behind it. From
+ * *unclosed on no bracket is closed: once that is known, it is not looked for again. */
+static bool match_one(struct span pattern, size_t *i, char c, size_t *unclosed)
 {
 	char p = pattern.p[(*i)++];
 
@@ -11,7 +12,7 @@ static bool match_one(struct span pattern, size_t *i, char c)
 		return true;
 	if (p == '\\' && *i < pattern.n)
 		return char_lower(pattern.p[(*i)++]) == c;
-	if (p != '[')
+	if (p != '[' || *i > *unclosed)
 		return char_lower(p) == c;
 
 	size_t k = *i;
@@ -32,15 +33,17 @@ static bool match_one(struct span pattern, size_t *i, char c)
 		}
 		found = found || (low <= c && c <= high);
 	}
-	if (k >= pattern.n) /* not closed: an ordinary bracket */
+	if (k >= pattern.n) { /* an ordinary bracket */
+		*unclosed = *i - 1;
 		return c == '[';
+	}
 	*i = k + 1;
 	return found != negated;
 }
 
 bool glob_match(struct span pattern, struct span text)
 {
-	size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0;
+	size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0, unclosed = SIZE_MAX;
 
 	while (t < text.n) {
 		if (p < pattern.n && pattern.p[p] == '*') {
@@ -49,7 +52,7 @@ bool glob_match(struct span pattern, struct span text)
 			continue;
 		}
 		size_t next = p;
-		if (p < pattern.n && match_one(pattern, &next, text.p[t])) {
+		if (p < pattern.n && match_one(pattern, &next, text.p[t], &unclosed)) {
 			p = next;
 			t++;
 			continue;

@@ -57,6 +57,9 @@ int loader_conf_set(struct span text, struct span key, struct span value, struct
 	size_t pos = 0, copied = 0;
 	bool written = value.n == 0;
 
+	for (size_t i = 0; i < value.n; i++)
+		if (value.p[i] == '\n' || value.p[i] == '\r')
+			return ERROR_SYNTAX;
 	while (keyval_next(text, &pos, &kv)) {
 		if (!span_equal(kv.key, key))
 			continue;
@@ -69,6 +72,8 @@ int loader_conf_set(struct span text, struct span key, struct span value, struct
 			copied = kv.line_end;
 		} else {
 			copied = pos < text.n ? pos : text.n;
+			if (copied < text.n && text.p[copied] == '\n' && text.p[copied - 1] == '\r')
+				copied++;
 		}
 	}
 	text_add(ret, span_cut(text, copied, text.n));

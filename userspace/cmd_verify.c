@@ -128,8 +128,9 @@ static void blame_kernel(const struct boot_facts *facts, page_size_set cpu, stru
 /* Whether LoaderEntrySelected is what a pattern names. */
 static bool is_entry(const char *id, struct span pattern)
 {
-	struct entry e = { .id = span_of(id) };
+	struct entry e;
 
+	entry_from_id(span_of(id), &e);
 	return id && entry_matches(&e, pattern);
 }
 

@@ -157,8 +157,9 @@ static int read_entries(const struct places *places, uint16_t machine, struct en
 			free_entry(e); /* for another machine: not listed, as in every loader */
 			continue;
 		}
-		if (e->entry.bls.profile)
-			e->problem = xstrdup("profiles are not supported yet");
+		const char *feature = entry_unsupported_feature(&e->entry);
+		if (feature)
+			e->problem = xstrdup(feature);
 		else
 			e->problem = look_at_image(places, e, machine, set->cpu);
 		e->entry.unusable = e->problem != NULL;

@@ -188,8 +188,10 @@ void entries_load(struct boot *b)
 	for (size_t i = 0; i < b->n_entries; i++) {
 		struct entry *e = b->entries[i];
 
-		if (e->bls.profile)
-			entry_fail(b, e, SPAN("profiles are not supported yet"));
+		const char *feature = entry_unsupported_feature(e);
+
+		if (feature)
+			entry_fail(b, e, span_of(feature));
 		else
 			look_at_image(b, e);
 	}

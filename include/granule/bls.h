@@ -18,6 +18,7 @@ enum bls_start {
 	BLS_START_LINUX,
 	BLS_START_EFI,
 	BLS_START_UKI,
+	BLS_START_UKI_URL, /* from the network: known, not supported */
 };
 
 /* Values are spans of the text that was parsed, except options, which lies in the caller's buffer. */

@@ -20,6 +20,10 @@ struct entry {
 	size_t position; /* where it was found; parts entries that are equal in all else */
 };
 
+/* Makes an entry of nothing but an id, to ask entry_matches() about it. An id is not searched for a counter: what looks
+ * like one in it belongs to the name. */
+void entry_from_id(struct span id, struct entry *ret);
+
 /* Sets kind and page size from what is known of the image and from the options.
  *
  * head       of the kernel file; NULL if it could not be read
@@ -29,6 +33,9 @@ struct entry {
  * The header decides; then the entry's granule-image line; then the strings. A selectable image gets the size its
  * options ask for, and without an accepted word the largest that the CPU has, since such kernels do that. */
 void entry_set_page_size(struct entry *entry, const struct image_head *head, bool strings, page_size_set cpu);
+
+/* What the entry asks for that granule-boot cannot do, as a phrase; NULL if nothing. */
+const char *entry_unsupported_feature(const struct entry *entry);
 
 /* Whether the CPU can run the entry: false only if both its size and the CPU's set are known. */
 bool entry_supported(const struct entry *entry, page_size_set cpu);

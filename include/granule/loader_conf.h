@@ -29,7 +29,8 @@ void loader_conf_parse(struct span text, struct loader_conf *ret);
 bool menu_mode_parse(struct span value, enum menu_mode *ret, uint32_t *ret_timeout_s);
 
 /* Copies the text with all lines of `key` removed and, if value is not empty, one line "key value" in place of the
- * first (or at the end). Comments and other lines stay as they are. ERROR_SPACE if it does not fit. */
+ * first (or at the end). Comments and other lines stay as they are. ERROR_SPACE if it does not fit, ERROR_SYNTAX for a line
+ * end in the value. */
 int loader_conf_set(struct span text, struct span key, struct span value, struct text *ret);
 
 #endif

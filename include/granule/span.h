@@ -42,6 +42,12 @@ static inline bool char_is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
+/* White space as the kernel's isspace() has it, with Latin-1's no-break space. */
+static inline bool char_is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r') || (unsigned char)c == 0xa0;
+}
+
 static inline bool char_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -116,7 +122,7 @@ static inline bool span_to_number(struct span s, uint64_t max, uint64_t *ret)
 		if (!char_is_digit(s.p[i]))
 			return false;
 		unsigned digit = (unsigned)(s.p[i] - '0');
-		if (v > (max - digit) / 10)
+		if (digit > max || v > (max - digit) / 10)
 			return false;
 		v = v * 10 + digit;
 	}
@@ -159,7 +165,9 @@ static inline void text_add_number(struct text *t, uint64_t v, unsigned min_digi
 	do {
 		digits[--i] = (char)('0' + v % 10);
 		v /= 10;
-	} while (i && (v || sizeof(digits) - i < min_digits));
+	} while (v);
+	for (size_t n = sizeof(digits) - i; n < min_digits; n++)
+		text_add(t, SPAN("0"));
 	text_add(t, (struct span){ digits + i, sizeof(digits) - i });
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Entries made of fuzzer input, one for each field: file name, line end, text of the entry. A '!' in front of the name
- * makes it an entry that cannot be started. */
+/* Entries made of fuzzer input, one for each field: file name, line end, text of the entry. A '!' in front of
+ * the name makes it an entry that cannot be started. */
 #ifndef GRANULE_FUZZ_ENTRIES_H
 #define GRANULE_FUZZ_ENTRIES_H
 
@@ -9,8 +9,8 @@
 
 #define FUZZ_MAX_ENTRIES 12
 
-/* Reads one. Text that is no entry of the specification is taken as far as it goes: the functions under test must
- * stand any values. */
+/* Reads one. Text that is no entry of the specification is taken as far as it goes: the functions under test
+ * must stand any values. */
 static inline void fuzz_entry(struct fuzz *f, page_size_set cpu, struct entry *ret)
 {
 	struct span field = fuzz_field(f);
@@ -44,8 +44,8 @@ static inline size_t fuzz_entries(struct fuzz *f, page_size_set cpu, struct entr
 	return n;
 }
 
-/* Input of a decision: five bits of flags as a character from '0' on, then the patterns of the rules in order, then
- * entries. Entries are put into menu order. */
+/* Input of a decision: five bits of flags as a character from '0' on, then the patterns of the rules in
+ * order, then entries. Entries are put into menu order. */
 struct fuzz_choice {
 	struct entry entries[FUZZ_MAX_ENTRIES];
 	struct entry **sorted; /* a block of exactly the size */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the fuzz targets share. Input is cut into fields at '|', a character without meaning in any of our formats, so
- * that a corpus can be written with an editor. Each field lives in a heap block of exactly its size, without a final
- * NUL: AddressSanitizer then sees the first byte read or written too far. */
+/* What the fuzz targets share. Input is cut into fields at '|', a character without meaning in any of our
+ * formats, so that a corpus can be written with an editor. Each field lives in a heap block of exactly its
+ * size, without a final NUL: AddressSanitizer then sees the first byte read or written too far. */
 #ifndef GRANULE_FUZZ_H
 #define GRANULE_FUZZ_H
 
@@ -16,12 +16,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* assert() that no NDEBUG can switch off. */
-#define CHECK(condition)                                                                         \
-	do {                                                                                     \
-		if (!(condition)) {                                                              \
-			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);  \
-			abort();                                                                 \
-		}                                                                                \
+#define CHECK(condition)                                                                        \
+	do {                                                                                    \
+		if (!(condition)) {                                                             \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition); \
+			abort();                                                                \
+		}                                                                               \
 	} while (0)
 
 /* The input that is left, and the heap blocks to free when the run is over. */

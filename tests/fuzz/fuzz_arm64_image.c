@@ -24,7 +24,8 @@ static void check_zboot(struct span file, uint64_t file_size)
 	if (error)
 		return;
 	CHECK(file.n >= 64 && fuzz_number(file.p + 56, 4) == 0x818223cd);
-	CHECK(z.payload_offset == fuzz_number(file.p + 8, 4) && z.payload_size == fuzz_number(file.p + 12, 4));
+	CHECK(z.payload_offset == fuzz_number(file.p + 8, 4) &&
+	      z.payload_size == fuzz_number(file.p + 12, 4));
 	CHECK(z.payload_offset >= 64 && z.payload_size);
 	CHECK((uint64_t)z.payload_offset + z.payload_size <= file_size);
 	size_t n = strnlen(z.compression, sizeof(z.compression));
@@ -77,7 +78,8 @@ static bool holds(struct span file, const char *string)
 	return file.n && memmem(file.p, file.n, string, strlen(string) + 1);
 }
 
-/* All at once, in pieces whose sizes the content gives, and byte by byte: all must find what memmem() finds. */
+/* All at once, in pieces whose sizes the content gives, and byte by byte: all must find what memmem() finds.
+ */
 static void check_scan(struct fuzz *f, struct span file)
 {
 	struct selectable_scan whole = { 0 }, pieces = { 0 }, bytes = { 0 };

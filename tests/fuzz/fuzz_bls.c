@@ -47,9 +47,9 @@ static void check_list(struct span text, const char *key, const struct span *lis
 
 static void check_entry(struct span text, const struct bls_entry *e)
 {
-	static const char *const start_keys[] = { [BLS_START_LINUX] = "linux",
-						  [BLS_START_EFI] = "efi",
-						  [BLS_START_UKI] = "uki" };
+	static const char *const start_keys[] = {
+		[BLS_START_LINUX] = "linux", [BLS_START_EFI] = "efi", [BLS_START_UKI] = "uki"
+	};
 
 	CHECK(!fuzz_has(text, 0));
 	CHECK(e->start > BLS_START_NONE && e->start <= BLS_START_UKI);
@@ -108,7 +108,8 @@ static void check_error(struct span text, int error, size_t offset)
 
 static void check_file_name(struct span name)
 {
-	bool good = name.n > 5 && name.n <= 255 && name.p[0] != '.' && span_ends_nocase(name, SPAN(".conf")) &&
+	bool good = name.n > 5 && name.n <= 255 && name.p[0] != '.' &&
+		    span_ends_nocase(name, SPAN(".conf")) &&
 		    !(span_equal_nocase(span_cut(name, 0, 5), SPAN("auto-")));
 
 	for (size_t i = 0; i < name.n; i++)

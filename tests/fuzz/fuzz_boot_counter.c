@@ -42,7 +42,8 @@ static void check_split(struct span name, const struct boot_counter *c)
 		if (c->done_digits) {
 			n = dash + 1 + c->done_digits;
 			CHECK(name.p[dash] == '-');
-			CHECK(span_to_number(span_cut(name, dash + 1, n), COUNTER_MAX, &done) && done == c->done);
+			CHECK(span_to_number(span_cut(name, dash + 1, n), COUNTER_MAX, &done) &&
+			      done == c->done);
 		} else {
 			CHECK(c->done == 0);
 		}
@@ -100,7 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < id.n; i++)
 			CHECK(id.p[i] == char_lower(id.p[i]));
 	} else {
-		CHECK(name.n <= 5 || (!span_ends_nocase(name, SPAN(".conf")) && !span_ends_nocase(name, SPAN(".efi"))));
+		CHECK(name.n <= 5 ||
+		      (!span_ends_nocase(name, SPAN(".conf")) && !span_ends_nocase(name, SPAN(".efi"))));
 	}
 	fuzz_end(&f);
 	return 0;

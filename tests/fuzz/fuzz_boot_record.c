@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The record of a boot. Input: any text, which is read as a record; and fuzz_choice() in entries.h, of which one is
- * made. */
+/* The record of a boot. Input: any text, which is read as a record; and fuzz_choice() in entries.h, of which
+ * one is made. */
 #include "entries.h"
 #include <granule/boot_record.h>
 
@@ -44,7 +44,8 @@ static void check_record(struct span record, const struct choose_input *in, cons
 	CHECK(boot_record_get(record, SPAN("entry"), &value) && same(value, e->id));
 	CHECK(boot_record_get(record, SPAN("page-size"), &value));
 	CHECK(same(value, span_of(page_size_word(e->page_size))));
-	CHECK(boot_record_get(record, SPAN("reason"), &value) && same(value, span_of(choose_rule_name(r->rule))));
+	CHECK(boot_record_get(record, SPAN("reason"), &value) &&
+	      same(value, span_of(choose_rule_name(r->rule))));
 	CHECK(boot_record_get(record, SPAN("explain"), &value) && value.n);
 	for (enum choose_rule rule = RULE_ONESHOT; rule <= RULE_POLICY; rule++) {
 		enum choose_outcome outcome;

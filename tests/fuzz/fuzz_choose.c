@@ -23,7 +23,8 @@ static void check_outcomes(const struct choose_result *r)
 
 		CHECK(o <= OUTCOME_NOT_ASKED);
 		CHECK(choose_outcome_parse(span_of(choose_outcome_name(o)), &parsed) && parsed == o);
-		CHECK(choose_rule_parse(span_of(choose_rule_name(rule)), &parsed_rule) && parsed_rule == rule);
+		CHECK(choose_rule_parse(span_of(choose_rule_name(rule)), &parsed_rule) &&
+		      parsed_rule == rule);
 		if (r->index != SIZE_MAX) {
 			CHECK((o == OUTCOME_CHOSEN) == (rule == r->rule));
 			CHECK((o == OUTCOME_NOT_ASKED) == (rule > r->rule));

@@ -45,13 +45,15 @@ static void check_words(struct span line)
 static bool same_name(struct span a, struct span b)
 {
 	for (size_t i = 0; i < a.n && i < b.n; i++)
-		if (a.p[i] != b.p[i] && !((a.p[i] == '-' || a.p[i] == '_') && (b.p[i] == '-' || b.p[i] == '_')))
+		if (a.p[i] != b.p[i] &&
+		    !((a.p[i] == '-' || a.p[i] == '_') && (b.p[i] == '-' || b.p[i] == '_')))
 			return false;
 	return a.n == b.n;
 }
 
 /* Next word that an edit of `name` must leave alone; *for_init: "--" was passed. */
-static bool next_other(struct span line, size_t *pos, struct span name, bool *for_init, struct cmdline_word *ret)
+static bool next_other(struct span line, size_t *pos, struct span name, bool *for_init,
+		       struct cmdline_word *ret)
 {
 	while (cmdline_next(line, pos, ret)) {
 		*for_init = *for_init || span_equal(ret->text, SPAN("--"));
@@ -137,7 +139,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(cmdline_get(line, name, &got) == (count(line, name) > 0));
 	CHECK(fuzz_inside(line, got));
 	/* Names that can be written as such; "--" is no parameter. */
-	if (name.n && !has_space(name) && !fuzz_has(name, '"') && !fuzz_has(name, '=') && !same_name(name, SPAN("--"))) {
+	if (name.n && !has_space(name) && !fuzz_has(name, '"') && !fuzz_has(name, '=') &&
+	    !same_name(name, SPAN("--"))) {
 		check_set(&f, line, name, value);
 		check_set(&f, line, name, SPAN_NONE);
 		check_remove(&f, line, name);

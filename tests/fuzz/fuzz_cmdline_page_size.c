@@ -87,8 +87,10 @@ static void check_read(struct span line)
 
 		memset(p, 0xa5, sizeof(*p));
 		cmdline_page_size(line, cpus[i], p);
-		CHECK(p->asked <= PAGE_SIZE_64K && p->effective <= PAGE_SIZE_64K && p->n_notes <= PARAM_MAX_NOTES);
-		CHECK(p->asked == all[0].asked && p->words == all[0].words && p->truncated == all[0].truncated);
+		CHECK(p->asked <= PAGE_SIZE_64K && p->effective <= PAGE_SIZE_64K &&
+		      p->n_notes <= PARAM_MAX_NOTES);
+		CHECK(p->asked == all[0].asked && p->words == all[0].words &&
+		      p->truncated == all[0].truncated);
 		if (p->words)
 			CHECK(p->first_offset < line.n &&
 			      span_starts(span_cut(line, p->first_offset, line.n), SPAN(SIZE_WORD)));

@@ -23,7 +23,8 @@ static void check_groups(struct entry *const *sorted, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		const struct entry *a = sorted[i - 1], *b = sorted[i];
-		bool bad_a = a->counter.present && !a->counter.left, bad_b = b->counter.present && !b->counter.left;
+		bool bad_a = a->counter.present && !a->counter.left,
+		     bad_b = b->counter.present && !b->counter.left;
 
 		CHECK(!bad_a || bad_b);
 		if (bad_a != bad_b)
@@ -39,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz f = fuzz_start(data, size);
 	struct entry entries[FUZZ_MAX_ENTRIES];
 	size_t n = fuzz_entries(&f, PAGE_SIZE_SET_UNKNOWN, entries);
-	struct entry **sorted = fuzz_alloc(&f, n * sizeof(*sorted)), **other = fuzz_alloc(&f, n * sizeof(*other));
+	struct entry **sorted = fuzz_alloc(&f, n * sizeof(*sorted)),
+		     **other = fuzz_alloc(&f, n * sizeof(*other));
 
 	for (size_t i = 0; i < n; i++) {
 		sorted[i] = &entries[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* GRUB's environment block. Input: NAME|VALUE|REST; REST is a whole block, or, if shorter than one, the lines that
- * follow the signature, which is then padded. An empty NAME stands for the first variable. */
+/* GRUB's environment block. Input: NAME|VALUE|REST; REST is a whole block, or, if shorter than one, the lines
+ * that follow the signature, which is then padded. An empty NAME stands for the first variable. */
 #include "fuzz.h"
 #include <granule/env_block.h>
 #include <granule/error.h>
@@ -35,7 +35,8 @@ static bool passes(const char *block)
 }
 
 /* Next variable of another name. */
-static bool next_other(const char *block, size_t *pos, struct span name, struct span *ret_name, struct span *ret_value)
+static bool next_other(const char *block, size_t *pos, struct span name, struct span *ret_name,
+		       struct span *ret_value)
 {
 	while (env_block_next(block, pos, ret_name, ret_value))
 		if (!span_equal(*ret_name, name))

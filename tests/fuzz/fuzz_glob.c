@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Shell patterns, against a matcher of quite another kind: a pattern is turned into sets of characters, and a table
- * tells which of its ends match which ends of the text. Input: PATTERN|TEXT. */
+/* Shell patterns, against a matcher of quite another kind: a pattern is turned into sets of characters, and a
+ * table tells which of its ends match which ends of the text. Input: PATTERN|TEXT. */
 #include "fuzz.h"
 #include <granule/glob.h>
 
@@ -81,7 +81,8 @@ static size_t read_pattern(struct span p, struct element *elements)
 static bool table_match(struct span pattern, struct span text)
 {
 	static struct element elements[MAX_COMPARED];
-	static bool match[MAX_COMPARED + 1][MAX_COMPARED + 1]; /* [i][k]: elements from i on match text from k on */
+	static bool match[MAX_COMPARED + 1]
+			 [MAX_COMPARED + 1]; /* [i][k]: elements from i on match text from k on */
 	size_t n = read_pattern(pattern, elements);
 
 	for (size_t i = n + 1; i-- > 0;) {
@@ -91,7 +92,8 @@ static bool table_match(struct span pattern, struct span text)
 			else if (elements[i].star)
 				match[i][k] = match[i + 1][k] || (k < text.n && match[i][k + 1]);
 			else
-				match[i][k] = k < text.n && elements[i].in[lower(text.p[k])] && match[i + 1][k + 1];
+				match[i][k] =
+					k < text.n && elements[i].in[lower(text.p[k])] && match[i + 1][k + 1];
 		}
 	}
 	return match[0][0];

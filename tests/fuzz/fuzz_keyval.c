@@ -14,7 +14,8 @@ static bool is_blank(char c)
 }
 
 /* Reads one line, given by its bounds, from both ends towards the middle; false if it says nothing. */
-static bool read_line(struct span text, size_t start, size_t end, struct span *ret_key, struct span *ret_value)
+static bool read_line(struct span text, size_t start, size_t end, struct span *ret_key,
+		      struct span *ret_value)
 {
 	size_t last = end, first = start, key_end, value;
 

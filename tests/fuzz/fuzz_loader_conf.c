@@ -22,8 +22,9 @@ static void check_parse(struct span text)
 			CHECK(c.default_pattern.p >= kv.value.p);
 		if (span_equal(kv.key, SPAN("preferred")))
 			CHECK(c.preferred_pattern.p >= kv.value.p);
-		at_key = at_key || (c.has_bad && kv.offset == c.bad_offset &&
-				    (span_equal(kv.key, SPAN("timeout")) || span_equal(kv.key, SPAN("page-size"))));
+		at_key = at_key ||
+			 (c.has_bad && kv.offset == c.bad_offset &&
+			  (span_equal(kv.key, SPAN("timeout")) || span_equal(kv.key, SPAN("page-size"))));
 	}
 	CHECK(at_key == c.has_bad);
 }
@@ -34,7 +35,8 @@ static void check_mode(struct span value)
 	uint32_t seconds = 0;
 
 	if (menu_mode_parse(value, &mode, &seconds))
-		CHECK(mode <= MENU_DISABLED && (mode == MENU_TIMEOUT) == (seconds > 0) && seconds < UINT32_MAX);
+		CHECK(mode <= MENU_DISABLED && (mode == MENU_TIMEOUT) == (seconds > 0) &&
+		      seconds < UINT32_MAX);
 	else
 		CHECK(mode == MENU_DISABLED && seconds == 0);
 }

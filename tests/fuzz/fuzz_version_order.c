@@ -10,7 +10,8 @@ static int sign(int r)
 
 static void check_transitive(struct span a, struct span b, struct span c)
 {
-	int ab = sign(version_compare(a, b)), bc = sign(version_compare(b, c)), ac = sign(version_compare(a, c));
+	int ab = sign(version_compare(a, b)), bc = sign(version_compare(b, c)),
+	    ac = sign(version_compare(a, c));
 
 	if (ab == 0)
 		CHECK(ac == bc);
@@ -18,7 +19,8 @@ static void check_transitive(struct span a, struct span b, struct span c)
 		CHECK(ac == ab);
 }
 
-/* Noise in front is skipped. At the end it may count: what follows a '~' is compared before noise is skipped. */
+/* Noise in front is skipped. At the end it may count: what follows a '~' is compared before noise is skipped.
+ */
 static void check_noise(struct fuzz *f, struct span a)
 {
 	char *noisy = fuzz_alloc(f, a.n + 1);

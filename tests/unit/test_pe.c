@@ -118,6 +118,8 @@ static void every_shorter_head_is_truncated(void **state)
 		int error = pe_parse(head.p, head.n, &pe, &offset);
 
 		check(error == (n < f.n ? ERROR_TRUNCATED : 0), "%zu bytes: %d", n, error);
+		if (error)
+			check(offset > n && offset <= f.n, "%zu bytes: %zu are needed", n, offset);
 		release(head);
 	}
 	/* Offsets near 4 GiB must not wrap around. */
