@@ -81,7 +81,10 @@ static enum image_container compressed_container(const void *head, size_t size)
 	} magics[] = {
 		{ { "\x1f\x8b\x08", 3 }, CONTAINER_GZIP },
 		{ { "\x28\xb5\x2f\xfd", 4 }, CONTAINER_ZSTD },
-		{ { "\xfd" "7zXZ\0", 6 }, CONTAINER_XZ },
+		{ { "\xfd"
+		    "7zXZ\0",
+		    6 },
+		  CONTAINER_XZ },
 		{ { "\x04\x22\x4d\x18", 4 }, CONTAINER_LZ4 }, /* frame format */
 		{ { "\x02\x21\x4c\x18", 4 }, CONTAINER_LZ4 }, /* legacy format, as the kernel's build makes */
 	};
@@ -102,7 +105,8 @@ static bool find_section(const void *head, const struct pe *pe, struct span name
 	return false;
 }
 
-int image_head_parse(const void *head, size_t size, uint64_t file_size, struct image_head *ret, size_t *ret_offset)
+int image_head_parse(const void *head, size_t size, uint64_t file_size, struct image_head *ret,
+		     size_t *ret_offset)
 {
 	struct pe_section linux_section;
 	uint64_t needed;
@@ -158,8 +162,9 @@ const char *image_objection(const struct image_head *head, uint16_t machine)
 	if (!head->has_pe) {
 		if (head->has_arm64)
 			return "kernel was built without an EFI stub";
-		return head->container == CONTAINER_UNKNOWN ? "not a kernel" :
-							      "compressed in a way that firmware cannot start";
+		return head->container == CONTAINER_UNKNOWN
+			       ? "not a kernel"
+			       : "compressed in a way that firmware cannot start";
 	}
 	return head->pe.machine == machine ? NULL : error_text(ERROR_ARCHITECTURE);
 }
@@ -167,8 +172,8 @@ const char *image_objection(const struct image_head *head, uint16_t machine)
 const char *image_container_name(enum image_container container)
 {
 	static const char *const names[] = {
-		[CONTAINER_UNKNOWN] = "unknown", [CONTAINER_RAW] = "raw",     [CONTAINER_GZIP] = "gzip",
-		[CONTAINER_ZSTD] = "zstd",       [CONTAINER_XZ] = "xz",       [CONTAINER_LZ4] = "lz4",
+		[CONTAINER_UNKNOWN] = "unknown", [CONTAINER_RAW] = "raw", [CONTAINER_GZIP] = "gzip",
+		[CONTAINER_ZSTD] = "zstd",       [CONTAINER_XZ] = "xz",   [CONTAINER_LZ4] = "lz4",
 		[CONTAINER_ZBOOT] = "zboot",     [CONTAINER_UKI] = "uki",
 	};
 
@@ -199,7 +204,8 @@ static void scan_piece(struct selectable_scan *scan, const char *p, size_t n)
 			size_t at = i + prefix.n;
 
 			/* The final NUL belongs to the string: a longer word is not this one. */
-			if (at + word.n < n && span_equal((struct span){ p + at, word.n }, word) && !p[at + word.n])
+			if (at + word.n < n && span_equal((struct span){ p + at, word.n }, word) &&
+			    !p[at + word.n])
 				scan->seen |= (page_size_set)(1u << s);
 		}
 	}

@@ -7,7 +7,8 @@
 
 bool bls_file_name_valid(struct span file_name)
 {
-	if (file_name.n > FILE_NAME_MAX || !span_ends_nocase(file_name, SPAN(".conf")) || file_name.p[0] == '.' ||
+	if (file_name.n > FILE_NAME_MAX || !span_ends_nocase(file_name, SPAN(".conf")) ||
+	    file_name.p[0] == '.' ||
 	    (file_name.n >= 5 && span_equal_nocase(span_cut(file_name, 0, 5), SPAN("auto-"))))
 		return false;
 	for (size_t i = 0; i < file_name.n; i++) {

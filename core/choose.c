@@ -14,7 +14,8 @@ static enum choose_outcome obstacle(const struct choose_input *in, const struct 
 	return OUTCOME_CHOSEN;
 }
 
-/* First entry in menu order that a pattern names and nothing keeps from booting; else the obstacle of the first. */
+/* First entry in menu order that a pattern names and nothing keeps from booting; else the obstacle of the
+ * first. */
 static enum choose_outcome by_pattern(const struct choose_input *in, struct span pattern, bool bad_allowed,
 				      size_t *ret_index)
 {

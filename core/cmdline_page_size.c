@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The page-size word as the kernel reads it: arch/arm64 idreg-override splits at white space, knows no quotes,
- * stops at "--", reads at most 255 bytes of a word; and before it the EFI stub ends the line at a newline and
- * truncates it. */
+/* The page-size word as the kernel reads it: arch/arm64 idreg-override splits at white space, knows no
+ * quotes, stops at "--", reads at most 255 bytes of a word; and before it the EFI stub ends the line at a
+ * newline and truncates it. */
 #include <granule/cmdline.h>
 #include <granule/error.h>
 
@@ -54,8 +54,8 @@ static bool resembles(struct span word, struct span needle)
 	return false;
 }
 
-/* The number of a raw field, in any of the forms that the kernel's kstrtou64() takes. What is larger than any page size
- * is RAW_MANY: its exact value does not matter. */
+/* The number of a raw field, in any of the forms that the kernel's kstrtou64() takes. What is larger than any
+ * page size is RAW_MANY: its exact value does not matter. */
 #define RAW_MANY 1000u
 
 static bool raw_number(struct span s, unsigned *ret)
@@ -74,7 +74,9 @@ static bool raw_number(struct span s, unsigned *ret)
 		return false;
 	for (size_t i = 0; i < s.n; i++) {
 		char c = char_lower(s.p[i]);
-		unsigned digit = char_is_digit(c) ? (unsigned)(c - '0') : c >= 'a' ? (unsigned)(c - 'a') + 10 : 99;
+		unsigned digit = char_is_digit(c) ? (unsigned)(c - '0')
+				 : c >= 'a'       ? (unsigned)(c - 'a') + 10
+						  : 99;
 		if (digit >= base)
 			return false;
 		v = v * base + digit;
@@ -101,7 +103,8 @@ static enum word_kind classify(struct span word, enum page_size *ret_size)
 		return WORD_MISSPELT;
 	}
 	if (has_raw_name(word)) {
-		/* A field of four bits: 1, 2, 3 are sizes, anything else cancels; what is no number is ignored. */
+		/* A field of four bits: 1, 2, 3 are sizes, anything else cancels; what is no number is
+		 * ignored. */
 		if (!raw_number(span_cut(word, raw_name.n + 1, word.n), &raw))
 			return WORD_LOOKALIKE;
 		if (raw >= PAGE_SIZE_4K && raw <= PAGE_SIZE_64K)
@@ -121,8 +124,8 @@ static void note(struct page_size_param *ret, enum param_note_kind kind, size_t 
 		ret->notes[ret->n_notes++] = (struct param_note){ kind, offset, length };
 }
 
-/* Where the line ends for the kernel. The stub looks for a newline outside and inside quotes alike, and when the
- * line is too long it goes back to the last blank outside quotes. */
+/* Where the line ends for the kernel. The stub looks for a newline outside and inside quotes alike, and when
+ * the line is too long it goes back to the last blank outside quotes. */
 static size_t reach(struct span line, bool *ret_truncated, size_t *ret_newline)
 {
 	size_t safe = 0;
@@ -150,7 +153,8 @@ static size_t reach(struct span line, bool *ret_truncated, size_t *ret_newline)
 /* Next word of the early parser: split at white space, cut at EARLY_WORD_MAX. */
 static bool early_next(struct span line, size_t *pos, size_t *ret_start, bool *ret_cut)
 {
-	bool after_cut = *pos > 0 && *pos < line.n && !char_is_space(line.p[*pos - 1]) && !char_is_space(line.p[*pos]);
+	bool after_cut =
+		*pos > 0 && *pos < line.n && !char_is_space(line.p[*pos - 1]) && !char_is_space(line.p[*pos]);
 	size_t i = *pos;
 
 	while (i < line.n && char_is_space(line.p[i]))
@@ -185,7 +189,8 @@ static void take_word(struct early_state *st, enum page_size size, size_t offset
 }
 
 /* Notes page-size words in a part of the line that the parser never sees. */
-static void note_unseen(struct page_size_param *ret, struct span line, size_t from, size_t to, enum param_note_kind why)
+static void note_unseen(struct page_size_param *ret, struct span line, size_t from, size_t to,
+			enum param_note_kind why)
 {
 	struct span part = span_cut(line, 0, to);
 	enum page_size size;
@@ -199,7 +204,8 @@ static void note_unseen(struct page_size_param *ret, struct span line, size_t fr
 	}
 }
 
-static void read_word(struct early_state *st, struct span line, size_t start, size_t end, bool cut, bool quoted)
+static void read_word(struct early_state *st, struct span line, size_t start, size_t end, bool cut,
+		      bool quoted)
 {
 	struct page_size_param *ret = st->ret;
 	struct span word = span_cut(line, start, end);
@@ -258,7 +264,8 @@ void cmdline_page_size(struct span line, page_size_set cpu, struct page_size_par
 		note_unseen(ret, line, end, line.n, PARAM_TRUNCATED);
 
 	ret->effective = ret->asked;
-	if (ret->asked == PAGE_SIZE_UNKNOWN || (cpu != PAGE_SIZE_SET_UNKNOWN && !page_size_in(ret->asked, cpu)))
+	if (ret->asked == PAGE_SIZE_UNKNOWN ||
+	    (cpu != PAGE_SIZE_SET_UNKNOWN && !page_size_in(ret->asked, cpu)))
 		ret->effective = page_size_largest(cpu);
 }
 
@@ -291,8 +298,8 @@ const char *param_note_text(enum param_note_kind kind)
 	return "is ignored";
 }
 
-/* First word that would set, cancel or resemble the parameter and that is not a plain one, which is simply replaced.
- * The whole line is looked at: what the kernel drops today may be read once the line is shorter. */
+/* First word that would set, cancel or resemble the parameter and that is not a plain one, which is simply
+ * replaced. The whole line is looked at: what the kernel drops today may be read once the line is shorter. */
 static bool find_conflict(struct span line, struct param_note *ret)
 {
 	size_t start, quotes_at = 0;
@@ -329,7 +336,8 @@ static bool find_conflict(struct span line, struct param_note *ret)
 	return false;
 }
 
-int cmdline_set_page_size(struct span line, enum page_size size, struct text *ret, struct param_note *ret_note)
+int cmdline_set_page_size(struct span line, enum page_size size, struct text *ret,
+			  struct param_note *ret_note)
 {
 	struct cmdline_word w;
 	struct page_size_param after;
@@ -363,7 +371,8 @@ int cmdline_set_page_size(struct span line, enum page_size size, struct text *re
 
 	/* Read it back as the kernel will. */
 	cmdline_page_size(text_span(ret), PAGE_SIZE_SET_UNKNOWN, &after);
-	if (after.asked != size || after.words != (size != PAGE_SIZE_UNKNOWN) || after.n_notes || after.truncated)
+	if (after.asked != size || after.words != (size != PAGE_SIZE_UNKNOWN) || after.n_notes ||
+	    after.truncated)
 		return ERROR_CONFLICT;
 	return 0;
 }

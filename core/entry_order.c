@@ -42,7 +42,8 @@ int entry_compare(const struct entry *a, const struct entry *b)
 	if (r)
 		return r;
 
-	/* Twins, one with and one without a counter: the specification lets them tie, a sort needs an order. */
+	/* Twins, one with and one without a counter: the specification lets them tie, a sort needs an order.
+	 */
 	r = compare_number(a->counter.present, b->counter.present);
 	if (r)
 		return r;

@@ -4,8 +4,8 @@
 
 static const struct span signature = { "# GRUB Environment Block\n", 25 };
 
-/* End of the line that starts at i: its '\n', where one after a backslash does not count; ENV_BLOCK_SIZE if it has
- * none. */
+/* End of the line that starts at i: its '\n', where one after a backslash does not count; ENV_BLOCK_SIZE if
+ * it has none. */
 static size_t line_end(const char *b, size_t i)
 {
 	while (i < ENV_BLOCK_SIZE && b[i] != '\n')
@@ -20,7 +20,8 @@ static size_t name_end(const char *b, size_t i, size_t end)
 	return i;
 }
 
-/* Lines of '#' that end are comments, as grub-editenv writes one; '#' up to the end of the block is padding. */
+/* Lines of '#' that end are comments, as grub-editenv writes one; '#' up to the end of the block is padding.
+ */
 static bool skip_comments(const char *b, size_t *i)
 {
 	while (*i < ENV_BLOCK_SIZE && b[*i] == '#') {
@@ -90,7 +91,8 @@ bool env_block_next(const void *block, size_t *pos, struct span *ret_name, struc
 	return true;
 }
 
-static bool find(const void *block, struct span name, struct span *ret_value, size_t *ret_start, size_t *ret_end)
+static bool find(const void *block, struct span name, struct span *ret_value, size_t *ret_start,
+		 size_t *ret_end)
 {
 	struct span n, v;
 

@@ -8,10 +8,10 @@
 #include "options.h"
 
 struct boot_facts {
-	char *record;   /* GranuleBoot; NULL if granule-boot did not start this system */
-	char *loader;   /* LoaderInfo */
-	char *entry;    /* LoaderEntrySelected */
-	char *explain;  /* why, a sentence part; NULL if not known */
+	char *record;         /* GranuleBoot; NULL if granule-boot did not start this system */
+	char *loader;         /* LoaderInfo */
+	char *entry;          /* LoaderEntrySelected */
+	char *explain;        /* why, a sentence part; NULL if not known */
 	enum page_size asked; /* page size that the entry was expected to have */
 	enum image_kind kind;
 	struct strings failures; /* "ID: TEXT": entries that could not be started in that boot */

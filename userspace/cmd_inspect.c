@@ -21,7 +21,8 @@ static json_object *facts(const char *path, const struct image_file *image)
 
 int cmd_inspect(const struct options *o)
 {
-	static const char *const columns[] = { "SIZE", "KIND", "EVIDENCE", "ARCH", "CONTAINER", "RELEASE", "FILE", NULL };
+	static const char *const columns[] = { "SIZE",      "KIND",    "EVIDENCE", "ARCH",
+					       "CONTAINER", "RELEASE", "FILE",     NULL };
 	struct libscols_table *table = table_new(columns);
 	json_object *array = json_object_new_array();
 	int exit_code = EXIT_DONE;

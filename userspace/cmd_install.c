@@ -28,12 +28,14 @@ static const char *efi_name(const struct options *o)
 
 static bool is_ours(const char *data, size_t size)
 {
-	return memmem(data, size, "#### LoaderInfo: " GRANULE_BOOT_NAME " ", 17 + sizeof(GRANULE_BOOT_NAME)) != NULL;
+	return memmem(data, size, "#### LoaderInfo: " GRANULE_BOOT_NAME " ",
+		      17 + sizeof(GRANULE_BOOT_NAME)) != NULL;
 }
 
 /* ---- files ---- */
 
-static int install_file(struct actions *a, const struct places *places, const char *name, const char *data, size_t size)
+static int install_file(struct actions *a, const struct places *places, const char *name, const char *data,
+			size_t size)
 {
 	_cleanup_free_ char *path = path_join(places->esp, name);
 	_cleanup_free_ char *old = NULL;
@@ -65,7 +67,8 @@ static int install_files(struct actions *a, const struct options *o, const struc
 	_cleanup_free_ char *data = NULL;
 	size_t size;
 	/* A file below the root comes from that system's own package, if it has one. */
-	_cleanup_free_ char *below = xprintf("%s" GRANULE_LIBDIR "/granule-boot%s.efi", o->root[1] ? o->root : "", name);
+	_cleanup_free_ char *below =
+		xprintf("%s" GRANULE_LIBDIR "/granule-boot%s.efi", o->root[1] ? o->root : "", name);
 	_cleanup_free_ char *here = xprintf(GRANULE_LIBDIR "/granule-boot%s.efi", name);
 	const char *given = getenv("GRANULE_BOOT_FILE");
 	const char *source = given ? given : path_exists(below) ? below : here;
@@ -82,7 +85,8 @@ static int install_files(struct actions *a, const struct options *o, const struc
 	_cleanup_free_ char *own = xprintf(OWN_FOLDER "/granule-boot%s.efi", name);
 	r = install_file(a, places, own, data, size);
 	if (r == 0 && o->removable) {
-		_cleanup_free_ char *fallback = xprintf("EFI/BOOT/BOOT%s.EFI", strcmp(name, "x64") ? "AA64" : "X64");
+		_cleanup_free_ char *fallback =
+			xprintf("EFI/BOOT/BOOT%s.EFI", strcmp(name, "x64") ? "AA64" : "X64");
 		r = install_file(a, places, fallback, data, size);
 	}
 	return r;
@@ -105,7 +109,8 @@ static ssize_t make_load_option(const struct options *o, const struct places *pl
 	}
 	ssize_t n = -1, total = 0;
 	if (efi_str_to_guid(p.uuid, &guid) == 0) {
-		n = efidp_make_hd(device_path, sizeof(device_path), p.number, p.start, p.size, (uint8_t *)&guid, 2, 2);
+		n = efidp_make_hd(device_path, sizeof(device_path), p.number, p.start, p.size,
+				  (uint8_t *)&guid, 2, 2);
 		total = n;
 	}
 	if (n > 0) {
@@ -127,7 +132,8 @@ static ssize_t make_load_option(const struct options *o, const struct places *pl
 	return n;
 }
 
-/* Number of a Boot#### that holds this very option; -1 if there is none. *ret_free is one that is not in use. */
+/* Number of a Boot#### that holds this very option; -1 if there is none. *ret_free is one that is not in use.
+ */
 static int find_boot_entry(const uint8_t *option, size_t size, int *ret_free)
 {
 	efi_guid_t *guid = NULL;
@@ -142,8 +148,8 @@ static int find_boot_entry(const uint8_t *option, size_t size, int *ret_free)
 		uint32_t attributes;
 		int end = 0;
 
-		if (efi_guid_cmp(guid, &efi_guid_global) != 0 || sscanf(name, "Boot%4x%n", &number, &end) != 1 ||
-		    end != 8 || name[8])
+		if (efi_guid_cmp(guid, &efi_guid_global) != 0 ||
+		    sscanf(name, "Boot%4x%n", &number, &end) != 1 || end != 8 || name[8])
 			continue;
 		used[number / 8] |= (uint8_t)(1u << number % 8);
 		if (efi_get_variable(*guid, name, &data, &n, &attributes) == 0 && n == size &&
@@ -194,7 +200,9 @@ static int add_boot_entry(struct actions *a, const struct options *o, const stru
 	int number, unused;
 
 	if (!variables_writable(&why_not)) {
-		complain("no boot entry was added: %s (--removable puts the file where firmware looks by itself)", why_not);
+		complain("no boot entry was added: %s (--removable puts the file where firmware looks by "
+			 "itself)",
+			 why_not);
 		return o->removable ? 0 : -EROFS;
 	}
 	ssize_t size = make_load_option(o, places, option);

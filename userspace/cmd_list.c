@@ -17,8 +17,9 @@ static json_object *json_tries(const struct entry *e, uint32_t tries)
 	return e->counter.present ? json_object_new_int64(tries) : NULL;
 }
 
-static json_object *json_entry(const struct entry_set *set, const struct entry *e, const struct entry *running,
-			       const struct entry *by_default, const struct entry *next)
+static json_object *json_entry(const struct entry_set *set, const struct entry *e,
+			       const struct entry *running, const struct entry *by_default,
+			       const struct entry *next)
 {
 	json_object *o = json_object_new_object();
 
@@ -51,15 +52,16 @@ static char *state_text(const struct entry_set *set, const struct entry *e)
 	return xstrdup(entry_state_name(boot_counter_state(&e->counter)));
 }
 
-static void print_table(const struct entry_set *set, const struct entry *running, const struct entry *by_default,
-			const struct entry *next)
+static void print_table(const struct entry_set *set, const struct entry *running,
+			const struct entry *by_default, const struct entry *next)
 {
 	static const char *const columns[] = { "", "SIZE", "STATE", "ID", NULL };
 	struct libscols_table *table = table_new(columns);
 
 	for (size_t i = 0; i < set->n; i++) {
 		const struct entry *e = set->entries[i];
-		const char marks[] = { e == running ? '*' : ' ', e == by_default ? 'd' : ' ', e == next ? '>' : ' ', 0 };
+		const char marks[] = { e == running ? '*' : ' ', e == by_default ? 'd' : ' ',
+				       e == next ? '>' : ' ', 0 };
 		_cleanup_free_ char *state = state_text(set, e);
 		const char *row[] = { marks, page_size_title(e->page_size), state, loaded(e)->id };
 		table_add(table, row);
@@ -97,7 +99,8 @@ int cmd_list(const struct options *o)
 		json_object *root = json_object_new_object(), *array = json_object_new_array();
 
 		for (size_t i = 0; i < set.n; i++)
-			json_object_array_add(array, json_entry(&set, set.entries[i], running, by_default.entry, next.entry));
+			json_object_array_add(array, json_entry(&set, set.entries[i], running,
+								by_default.entry, next.entry));
 		json_object_object_add(root, "entries", array);
 		json_print(root);
 	} else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes type 1 entries. For each kernel: first its files, each complete before it has its name; then the entries, each
- * by one rename; then what no entry names any more is removed. Wherever power is cut, every entry names files that
- * are there. */
+/* Writes type 1 entries. For each kernel: first its files, each complete before it has its name; then the
+ * entries, each by one rename; then what no entry names any more is removed. Wherever power is cut, every
+ * entry names files that are there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,7 +23,7 @@ struct work {
 	struct entry_set set; /* as it was before */
 	struct actions actions;
 	char *token, *title, *machine_id, *options;
-	page_size_set sizes; /* wanted for selectable kernels */
+	page_size_set sizes;  /* wanted for selectable kernels */
 	enum page_size first; /* class that sorts first */
 };
 
@@ -73,7 +73,8 @@ static int store(struct work *w, const char *source, const char *target, const v
 }
 
 /* Puts a kernel where firmware can start it. *ret is its path on the partition. */
-static int place_kernel(struct work *w, const char *path, const char *name, const struct image_file *image, char **ret)
+static int place_kernel(struct work *w, const char *path, const char *name, const struct image_file *image,
+			char **ret)
 {
 	_cleanup_free_ char *problem = NULL, *data = NULL;
 	size_t size;
@@ -160,7 +161,8 @@ static int write_entry(struct work *w, const struct registration *r)
 	}
 	action(&w->actions, "wrote %s", path);
 	if (there && strcmp(loaded(there)->file_name, file_name) != 0) {
-		_cleanup_free_ char *twin = xprintf("%s/loader/entries/%s", w->places.boot, loaded(there)->file_name);
+		_cleanup_free_ char *twin =
+			xprintf("%s/loader/entries/%s", w->places.boot, loaded(there)->file_name);
 		error = w->o->dry_run ? 0 : safe_file_remove(twin);
 		if (error < 0)
 			complain("%s: cannot be removed: %s", twin, strerror(-error));
@@ -199,7 +201,8 @@ static int write_entries(struct work *w, struct registration *r)
 
 static bool wanted(const struct work *w, const struct image_file *image)
 {
-	return !w->o->page_sizes.n || image->kind == IMAGE_SELECTABLE || page_size_in(image->page_size, w->sizes);
+	return !w->o->page_sizes.n || image->kind == IMAGE_SELECTABLE ||
+	       page_size_in(image->page_size, w->sizes);
 }
 
 /* Whether a kernel is one for this machine; says why not. */
@@ -239,13 +242,15 @@ static int register_image(struct work *w, const struct kernel_file *kernel, cons
 	};
 
 	if (!name) {
-		complain("%s: its release is not known; call the file vmlinuz-RELEASE; skipped", kernel->path);
+		complain("%s: its release is not known; call the file vmlinuz-RELEASE; skipped",
+			 kernel->path);
 		return -EINVAL;
 	}
 	/* Name and command line are checked before anything is copied. */
 	file_name = registry_file_name(w->token, name, reg.page_size);
 	if (!bls_file_name_valid(span_of(file_name))) {
-		complain("%s: not a name for an entry (ASCII letters, digits and +-_. only, at most 255); skipped",
+		complain("%s: not a name for an entry (ASCII letters, digits and +-_. only, at most 255); "
+			 "skipped",
 			 file_name);
 		return -EINVAL;
 	}
@@ -339,8 +344,8 @@ static void say_stale(const struct work *w, const struct kernel_files *kernels)
 		for (size_t k = 0; k < kernels->n; k++)
 			found = found || is_source(w, &kernels->items[k], e);
 		if (!found)
-			printf("%s: its kernel is not in /boot; 'granule unregister %s' removes it\n", loaded(e)->id,
-			       loaded(e)->id);
+			printf("%s: its kernel is not in /boot; 'granule unregister %s' removes it\n",
+			       loaded(e)->id, loaded(e)->id);
 	}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `set` and `once`: what boots from now on, what boots next time only.
  *
- * Order of writes: the new wish first, then what would win over it is cleared. If power fails in between, the old
- * wish still wins, and the machine boots as before. */
+ * Order of writes: the new wish first, then what would win over it is cleared. If power fails in between, the
+ * old wish still wins, and the machine boots as before. */
 #include <errno.h>
 #include <string.h>
 
@@ -64,7 +64,8 @@ static int clear(struct job *j, const char *variable, const char *current, const
 	int r = 0;
 
 	if (current && !j->variables) {
-		complain("%s is set to %s and would win, but cannot be cleared: %s", variable, current, j->why_not);
+		complain("%s is set to %s and would win, but cannot be cleared: %s", variable, current,
+			 j->why_not);
 		return -EROFS;
 	}
 	if (current)
@@ -104,13 +105,15 @@ static int set_size(struct job *j, enum page_size size)
 	int r;
 
 	if (!j->set.has_policy && !j->o->force) {
-		complain("%s does not know page-size policies; run 'granule install', or set an entry by its id",
+		complain("%s does not know page-size policies; run 'granule install', or set an entry by its "
+			 "id",
 			 j->set.loader);
 		return -ENOTSUP;
 	}
 	if (choose_newest(&j->set.input, size, NULL, &why) == SIZE_MAX && !j->o->force) {
-		complain(why == OUTCOME_UNSUPPORTED ? "this CPU lacks %s pages (--force stores it all the same)" :
-						      "no entry with %s pages can boot (--force stores it all the same)",
+		complain(why == OUTCOME_UNSUPPORTED
+				 ? "this CPU lacks %s pages (--force stores it all the same)"
+				 : "no entry with %s pages can boot (--force stores it all the same)",
 			 page_size_title(size));
 		entry_set_print_candidates(&j->set, NULL, NULL);
 		return -ENOENT;
@@ -190,10 +193,12 @@ static int check_loader(const struct job *j)
 	if (j->o->force || (j->set.features & FEATURE_ENTRY_ONESHOT))
 		return 0;
 	if (!j->set.loader)
-		complain("the loader that started this system does not take part in the Boot Loader Interface: it would "
+		complain("the loader that started this system does not take part in the Boot Loader "
+			 "Interface: it would "
 			 "ignore a one-shot; run 'granule install', or use --force");
 	else
-		complain("%s says that it does not know one-shots (--force writes it all the same)", j->set.loader);
+		complain("%s says that it does not know one-shots (--force writes it all the same)",
+			 j->set.loader);
 	return -ENOTSUP;
 }
 

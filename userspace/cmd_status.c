@@ -13,7 +13,8 @@ static void print_json(const struct options *o, const struct boot_facts *facts, 
 	enum page_size policy = set ? set->input.policy : PAGE_SIZE_UNKNOWN;
 
 	json_object_object_add(root, "page_size",
-			       system_is_other(o) ? NULL : json_object_new_int64((int64_t)system_page_size()));
+			       system_is_other(o) ? NULL
+						  : json_object_new_int64((int64_t)system_page_size()));
 	json_object_object_add(root, "release", json_text(release));
 	json_object_object_add(root, "loader", json_text(facts->loader));
 	json_object_object_add(root, "entry", json_text(facts->entry));
@@ -38,8 +39,8 @@ static char *running_size_text(void)
 	uint64_t bytes = system_page_size();
 	enum page_size size = page_size_from_bytes(bytes);
 
-	return size == PAGE_SIZE_UNKNOWN ? xprintf("%llu bytes", (unsigned long long)bytes) :
-					   xprintf("%s", page_size_title(size));
+	return size == PAGE_SIZE_UNKNOWN ? xprintf("%llu bytes", (unsigned long long)bytes)
+					 : xprintf("%s", page_size_title(size));
 }
 
 static void print_running(const struct options *o, const struct boot_facts *facts, const char *release)
@@ -71,10 +72,10 @@ static void print_wishes(const struct entry_set *set)
 	};
 
 	_cleanup_free_ char *policy =
-		set->input.policy == PAGE_SIZE_UNKNOWN ?
-			NULL :
-			xprintf("%s%s", page_size_word(set->input.policy),
-				page_size_parse(span_of(set->policy_variable)) ? "" : " (in loader.conf)");
+		set->input.policy == PAGE_SIZE_UNKNOWN
+			? NULL
+			: xprintf("%s%s", page_size_word(set->input.policy),
+				  page_size_parse(span_of(set->policy_variable)) ? "" : " (in loader.conf)");
 	print_line("policy", policy ? policy : "none");
 	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
 		struct span asked = choose_asked(&set->input, wishes[i].rule);

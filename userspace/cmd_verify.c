@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Compares what runs with what was asked for, along the chain from the wish to the kernel, and names the first link
- * that broke: loader, cpu, entry, command_line, kernel. */
+/* Compares what runs with what was asked for, along the chain from the wish to the kernel, and names the
+ * first link that broke: loader, cpu, entry, command_line, kernel. */
 #include <string.h>
 #include <strings.h>
 
@@ -12,11 +12,11 @@
 #include "variables.h"
 
 struct verdict {
-	bool asked; /* something was asked for */
-	enum page_size expected; /* unknown: any size, the entry counts */
-	enum choose_rule rule; /* that asked; N_RULES for --expect */
+	bool asked;                 /* something was asked for */
+	enum page_size expected;    /* unknown: any size, the entry counts */
+	enum choose_rule rule;      /* that asked; N_RULES for --expect */
 	struct span entry_expected; /* pattern; empty if a page size was asked for */
-	const char *broken_link; /* NULL if all is well */
+	const char *broken_link;    /* NULL if all is well */
 	char *message;
 };
 
@@ -51,7 +51,8 @@ static const char *failure_of(const struct boot_facts *facts, struct span patter
 		const char *line = facts->failures.items[i], *colon = strchr(line, ':');
 
 		/* Without a pattern the first one: it stood in the way of what was chosen instead. */
-		if (!pattern.n || (colon && span_equal_nocase((struct span){ line, (size_t)(colon - line) }, pattern)))
+		if (!pattern.n ||
+		    (colon && span_equal_nocase((struct span){ line, (size_t)(colon - line) }, pattern)))
 			return line;
 	}
 	return NULL;
@@ -61,18 +62,20 @@ static const char *failure_of(const struct boot_facts *facts, struct span patter
 static void explain_outcome(const struct boot_facts *facts, enum choose_outcome outcome, struct verdict *v)
 {
 	const char *failure = failure_of(facts, v->entry_expected);
-	_cleanup_free_ char *wish = v->entry_expected.n ? xstrndup(v->entry_expected) :
-							  xprintf("%s pages", page_size_title(v->expected));
+	_cleanup_free_ char *wish = v->entry_expected.n ? xstrndup(v->entry_expected)
+							: xprintf("%s pages", page_size_title(v->expected));
 
 	switch (outcome) {
 	case OUTCOME_UNSUPPORTED:
-		broken(v, "cpu", v->entry_expected.n ?
-					 xprintf("this CPU lacks the page size of %s", wish) :
-					 xprintf("this CPU lacks %s pages", page_size_title(v->expected)));
+		broken(v, "cpu",
+		       v->entry_expected.n
+			       ? xprintf("this CPU lacks the page size of %s", wish)
+			       : xprintf("this CPU lacks %s pages", page_size_title(v->expected)));
 		return;
 	case OUTCOME_NO_ENTRY:
 		broken(v, "entry",
-		       xprintf(v->entry_expected.n ? "there is no entry %s" : "there is no entry with %s", wish));
+		       xprintf(v->entry_expected.n ? "there is no entry %s" : "there is no entry with %s",
+			       wish));
 		return;
 	case OUTCOME_BAD:
 		broken(v, "entry", xprintf("%s: no tries are left", wish));
@@ -88,7 +91,8 @@ static void explain_outcome(const struct boot_facts *facts, enum choose_outcome 
 	}
 }
 
-/* The kernel runs with another size than expected although the loader started what it should: command line or kernel. */
+/* The kernel runs with another size than expected although the loader started what it should: command line or
+ * kernel. */
 static void blame_kernel(const struct boot_facts *facts, page_size_set cpu, struct verdict *v)
 {
 	_cleanup_free_ char *cmdline = read_line("/proc/cmdline");
@@ -103,8 +107,9 @@ static void blame_kernel(const struct boot_facts *facts, page_size_set cpu, stru
 	}
 	if (param.asked == v->expected) {
 		/* A fixed image that the word was given to, or a selectable one that did not take it. */
-		broken(v, "kernel", xprintf("kernel ignored " PARAM_PAGE_SIZE "=%s: it runs %llu-byte pages", word,
-					    (unsigned long long)running));
+		broken(v, "kernel",
+		       xprintf("kernel ignored " PARAM_PAGE_SIZE "=%s: it runs %llu-byte pages", word,
+			       (unsigned long long)running));
 		return;
 	}
 	if (facts->kind == IMAGE_SELECTABLE) {
@@ -112,17 +117,19 @@ static void blame_kernel(const struct boot_facts *facts, page_size_set cpu, stru
 			struct param_note n = param.notes[i];
 			if (n.kind == PARAM_SUPERSEDED)
 				continue;
-			broken(v, "command_line", xprintf("%.*s %s", (int)n.length, cmdline + n.offset,
-							  param_note_text(n.kind)));
+			broken(v, "command_line",
+			       xprintf("%.*s %s", (int)n.length, cmdline + n.offset,
+				       param_note_text(n.kind)));
 			return;
 		}
 		broken(v, "command_line",
 		       xprintf("the kernel's command line does not say " PARAM_PAGE_SIZE "=%s", word));
 		return;
 	}
-	broken(v, "entry", xprintf("the booted entry %s is no %s kernel: it runs %llu-byte pages",
-				   facts->entry ? facts->entry : "(not known)", page_size_title(v->expected),
-				   (unsigned long long)running));
+	broken(v, "entry",
+	       xprintf("the booted entry %s is no %s kernel: it runs %llu-byte pages",
+		       facts->entry ? facts->entry : "(not known)", page_size_title(v->expected),
+		       (unsigned long long)running));
 }
 
 /* Whether LoaderEntrySelected is what a pattern names. */
@@ -145,8 +152,8 @@ static bool picked_by_hand(const struct boot_facts *facts)
 
 static bool as_asked(const struct boot_facts *facts, const struct verdict *v)
 {
-	return v->entry_expected.n ? is_entry(facts->entry, v->entry_expected) :
-				     page_size_bytes(v->expected) == system_page_size();
+	return v->entry_expected.n ? is_entry(facts->entry, v->entry_expected)
+				   : page_size_bytes(v->expected) == system_page_size();
 }
 
 static void judge(const struct options *o, const struct boot_facts *facts, struct verdict *v)
@@ -173,13 +180,15 @@ static void judge(const struct options *o, const struct boot_facts *facts, struc
 		return;
 	}
 	if (!o->expect && picked_by_hand(facts) && !as_asked(facts, v)) {
-		broken(v, "menu", xprintf("somebody picked %s in the boot menu",
-					  facts->entry ? facts->entry : "another entry"));
+		broken(v, "menu",
+		       xprintf("somebody picked %s in the boot menu",
+			       facts->entry ? facts->entry : "another entry"));
 		return;
 	}
 	if (!o->expect && v->entry_expected.n && !is_entry(facts->entry, v->entry_expected)) {
-		broken(v, "loader", xprintf("booted %s instead of %.*s", facts->entry ? facts->entry : "something unknown",
-					    (int)v->entry_expected.n, v->entry_expected.p));
+		broken(v, "loader",
+		       xprintf("booted %s instead of %.*s", facts->entry ? facts->entry : "something unknown",
+			       (int)v->entry_expected.n, v->entry_expected.p));
 		return;
 	}
 	/* The entry has a size of its own when an entry was asked for. */
@@ -189,8 +198,10 @@ static void judge(const struct options *o, const struct boot_facts *facts, struc
 		return;
 	if (!facts->record && !o->expect) {
 		broken(v, "loader",
-		       xprintf("granule-boot did not start this system (%s did), so the policy %s had no effect",
-			       facts->loader ? facts->loader : "another loader", page_size_word(v->expected)));
+		       xprintf("granule-boot did not start this system (%s did), so the policy %s had no "
+			       "effect",
+			       facts->loader ? facts->loader : "another loader",
+			       page_size_word(v->expected)));
 		return;
 	}
 	blame_kernel(facts, cpu, v);
@@ -199,7 +210,11 @@ static void judge(const struct options *o, const struct boot_facts *facts, struc
 static void print_verdict(const struct options *o, const struct boot_facts *facts, const struct verdict *v)
 {
 	if (!o->json) {
-		printf("%s: %s\n", !v->asked ? "nothing asked" : v->broken_link ? "FAILED" : "ok", v->message);
+		printf("%s: %s\n",
+		       !v->asked        ? "nothing asked"
+		       : v->broken_link ? "FAILED"
+					: "ok",
+		       v->message);
 		return;
 	}
 	json_object *root = json_object_new_object();
@@ -208,7 +223,8 @@ static void print_verdict(const struct options *o, const struct boot_facts *fact
 	json_object_object_add(root, "page_size", json_object_new_int64((int64_t)system_page_size()));
 	json_object_object_add(root, "expected", expected ? json_object_new_int64(expected) : NULL);
 	json_object_object_add(root, "entry", json_text(facts->entry));
-	json_object_object_add(root, "entry_expected", v->entry_expected.n ? json_span(v->entry_expected) : NULL);
+	json_object_object_add(root, "entry_expected",
+			       v->entry_expected.n ? json_span(v->entry_expected) : NULL);
 	json_object_object_add(root, "broken_link", json_text(v->broken_link));
 	json_object_object_add(root, "message", json_text(v->message));
 	json_print(root);
@@ -237,8 +253,9 @@ int cmd_verify(const struct options *o)
 	} else if (v.broken_link) {
 		exit_code = EXIT_FAILED;
 	} else {
-		v.message = xprintf("%llu-byte pages run as asked for%s%s", (unsigned long long)system_page_size(),
-				    facts.entry ? ", entry " : "", facts.entry ? facts.entry : "");
+		v.message = xprintf("%llu-byte pages run as asked for%s%s",
+				    (unsigned long long)system_page_size(), facts.entry ? ", entry " : "",
+				    facts.entry ? facts.entry : "");
 		exit_code = EXIT_DONE;
 	}
 	print_verdict(o, &facts, &v);

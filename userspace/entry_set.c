@@ -15,7 +15,8 @@
 
 /* ---- one entry ---- */
 
-/* Path of an entry on its partition, found on the mounted one. FAT does not care about case, nor does firmware. */
+/* Path of an entry on its partition, found on the mounted one. FAT does not care about case, nor does
+ * firmware. */
 static char *partition_path(const struct places *places, struct span path)
 {
 	_cleanup_free_ char *relative = xstrndup(path);
@@ -50,7 +51,8 @@ static void look_into_uki(int fd, struct image_head *head)
 }
 
 /* The same look at the kernel as the boot manager takes. Returns a phrase when it cannot be started. */
-static char *look_at_image(const struct places *places, struct loaded_entry *e, uint16_t machine, page_size_set cpu)
+static char *look_at_image(const struct places *places, struct loaded_entry *e, uint16_t machine,
+			   page_size_set cpu)
 {
 	_cleanup_free_ char *path = partition_path(places, e->entry.bls.path);
 	_cleanup_free_ char *bytes = xalloc(PE_HEAD_SIZE);
@@ -61,7 +63,8 @@ static char *look_at_image(const struct places *places, struct loaded_entry *e, 
 	ssize_t n;
 
 	if (fd < 0)
-		return xprintf("%.*s: %s", (int)shown.n, shown.p, errno == ENOENT ? "not found" : strerror(errno));
+		return xprintf("%.*s: %s", (int)shown.n, shown.p,
+			       errno == ENOENT ? "not found" : strerror(errno));
 	if (fstat(fd, &st) < 0 || (n = pread(fd, bytes, PE_HEAD_SIZE, 0)) < 0)
 		return xprintf("%.*s: %s", (int)shown.n, shown.p, strerror(errno));
 
@@ -95,8 +98,8 @@ static struct loaded_entry *read_entry(struct entry_set *set, const char *folder
 
 	int r = read_file(path, ENTRY_FILE_MAX, &e->text, &size);
 	if (r < 0) {
-		strings_add(&set->skipped, xprintf("%s: %s", name,
-						   r == -EFBIG ? "larger than 64 KiB" : strerror(-r)));
+		strings_add(&set->skipped,
+			    xprintf("%s: %s", name, r == -EFBIG ? "larger than 64 KiB" : strerror(-r)));
 		goto bad;
 	}
 	e->file_name = xstrdup(name);
@@ -279,8 +282,9 @@ void entry_set_print_candidates(const struct entry_set *set, bool (*fits)(const 
 		if (fits && !fits(e, context))
 			continue;
 		const char *obstacle = entry_obstacle(set, e);
-		fprintf(stderr, "%s  %-4s %.*s%s%s%s\n", any ? "" : "Candidates:\n", page_size_title(e->page_size),
-			(int)e->id.n, e->id.p, obstacle ? " (" : "", obstacle ? obstacle : "", obstacle ? ")" : "");
+		fprintf(stderr, "%s  %-4s %.*s%s%s%s\n", any ? "" : "Candidates:\n",
+			page_size_title(e->page_size), (int)e->id.n, e->id.p, obstacle ? " (" : "",
+			obstacle ? obstacle : "", obstacle ? ")" : "");
 		any = true;
 	}
 	if (!any)

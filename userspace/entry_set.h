@@ -23,7 +23,7 @@ struct entry_set {
 
 	/* what the loader goes by */
 	page_size_set cpu;
-	char *loader;    /* LoaderInfo; NULL if not known */
+	char *loader;       /* LoaderInfo; NULL if not known */
 	bool has_policy;    /* the loader knows page-size policies */
 	bool has_preferred; /* and preferred entries */
 	uint64_t features;  /* LoaderFeatures; 0 if not known */
@@ -48,9 +48,11 @@ void entry_set_input(struct entry_set *set);
 /* The entry with this id (as LoaderEntrySelected has it); NULL. */
 const struct entry *entry_set_by_id(const struct entry_set *set, const char *id);
 
-/* Finds the one entry that a person means: "64k" is the newest entry of that size, anything else an id, with or without
- * suffix and counter, or a kernel release. Prints one line and the candidates, and returns NULL, when none or several fit. */
-const struct entry *entry_set_resolve(const struct entry_set *set, const char *word, enum page_size *ret_size);
+/* Finds the one entry that a person means: "64k" is the newest entry of that size, anything else an id, with
+ * or without suffix and counter, or a kernel release. Prints one line and the candidates, and returns NULL,
+ * when none or several fit. */
+const struct entry *entry_set_resolve(const struct entry_set *set, const char *word,
+				      enum page_size *ret_size);
 
 /* What keeps an entry from running, as a phrase; NULL. */
 const char *entry_obstacle(const struct entry_set *set, const struct entry *e);

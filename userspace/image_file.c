@@ -20,8 +20,8 @@ static bool is_compressed(enum image_container c)
 	return c == CONTAINER_GZIP || c == CONTAINER_ZSTD || c == CONTAINER_XZ || c == CONTAINER_LZ4;
 }
 
-/* Unpacks a compressed block of memory with whatever filter fits it. NULL with *ret_problem on failure. Output that
- * was complete before trailing padding upset the decoder is kept. */
+/* Unpacks a compressed block of memory with whatever filter fits it. NULL with *ret_problem on failure.
+ * Output that was complete before trailing padding upset the decoder is kept. */
 static char *unpack(const void *data, size_t size, size_t *ret_size, char **ret_problem)
 {
 	struct archive *a = archive_read_new();
@@ -151,8 +151,8 @@ static bool strings_say_selectable(const char *data, size_t size)
 }
 
 /* Reads what an uncompressed kernel says. */
-static void read_kernel(const char *path, const char *root, const char *data, size_t size, const struct image_head *head,
-			struct image_file *ret)
+static void read_kernel(const char *path, const char *root, const char *data, size_t size,
+			const struct image_head *head, struct image_file *ret)
 {
 	if (head->x86_kernel) {
 		ret->architecture = "x86_64";
@@ -183,9 +183,9 @@ static void read_kernel(const char *path, const char *root, const char *data, si
 
 static int damaged(int error, size_t offset, char **ret_problem)
 {
-	*ret_problem = error == ERROR_TRUNCATED ?
-			       xprintf("%s: it should have %zu bytes at least", error_text(error), offset) :
-			       xprintf("%s, at byte %zu", error_text(error), offset);
+	*ret_problem = error == ERROR_TRUNCATED
+			       ? xprintf("%s: it should have %zu bytes at least", error_text(error), offset)
+			       : xprintf("%s, at byte %zu", error_text(error), offset);
 	return -EBADMSG;
 }
 
@@ -196,7 +196,8 @@ static char *inner_kernel(const struct image_head *head, const char *data, size_
 	if (is_compressed(head->container))
 		return unpack(data, size, ret_size, ret_problem);
 	if (head->container == CONTAINER_ZBOOT)
-		return unpack(data + head->zboot.payload_offset, head->zboot.payload_size, ret_size, ret_problem);
+		return unpack(data + head->zboot.payload_offset, head->zboot.payload_size, ret_size,
+			      ret_problem);
 
 	/* A UKI: pe_check_complete() made sure that the section lies within the file. */
 	*ret_size = head->uki_linux_size;
@@ -205,8 +206,8 @@ static char *inner_kernel(const struct image_head *head, const char *data, size_
 	return copy;
 }
 
-static int read_containers(const char *path, const char *root, const char *data, size_t size, struct image_file *ret,
-			   char **ret_problem)
+static int read_containers(const char *path, const char *root, const char *data, size_t size,
+			   struct image_file *ret, char **ret_problem)
 {
 	struct image_head inner_head;
 	size_t offset, inner_size;
@@ -271,10 +272,8 @@ void image_file_free(struct image_file *image)
 const char *image_evidence_name(enum image_evidence evidence)
 {
 	static const char *const names[] = {
-		[EVIDENCE_NONE] = "none",
-		[EVIDENCE_HEADER] = "header",
-		[EVIDENCE_CONFIG] = "config",
-		[EVIDENCE_EMBEDDED_CONFIG] = "embedded-config",
+		[EVIDENCE_NONE] = "none",       [EVIDENCE_HEADER] = "header",
+		[EVIDENCE_CONFIG] = "config",   [EVIDENCE_EMBEDDED_CONFIG] = "embedded-config",
 		[EVIDENCE_STRINGS] = "strings",
 	};
 

@@ -16,7 +16,7 @@ enum image_evidence {
 };
 
 struct image_file {
-	struct image_head head; /* of the file as it is */
+	struct image_head head;   /* of the file as it is */
 	const char *architecture; /* "arm64", "x86_64", ...; "unknown" */
 	enum image_kind kind;
 	enum page_size page_size;
@@ -24,17 +24,17 @@ struct image_file {
 	char *release; /* "6.12.0-211.el10_2.aarch64+64k"; NULL if not found */
 };
 
-/* Reads a kernel file. `root` is where configs of the system are looked for. Returns 0 also for a file that is no
- * kernel (all unknown); -errno if it cannot be read; -EBADMSG if it is damaged. *ret_problem is then a phrase for
- * people, to be freed. */
+/* Reads a kernel file. `root` is where configs of the system are looked for. Returns 0 also for a file that
+ * is no kernel (all unknown); -errno if it cannot be read; -EBADMSG if it is damaged. *ret_problem is then a
+ * phrase for people, to be freed. */
 int image_file_read(const char *path, const char *root, struct image_file *ret, char **ret_problem);
 void image_file_free(struct image_file *image);
 
 /* "none", "header", "config", "embedded-config", "strings". */
 const char *image_evidence_name(enum image_evidence evidence);
 
-/* Reads a kernel into memory in a form that firmware can start: gzip, zstd, xz and lz4 are unpacked, all else is as in
- * the file. Returns 0 or -errno; *ret_problem as above. */
+/* Reads a kernel into memory in a form that firmware can start: gzip, zstd, xz and lz4 are unpacked, all else
+ * is as in the file. Returns 0 or -errno; *ret_problem as above. */
 int image_file_startable(const char *path, char **ret, size_t *ret_size, char **ret_problem);
 
 #endif

@@ -21,8 +21,8 @@ static const char *release_part(const char *file_name)
 /* Kept by packagers beside the real ones: the file before an update, and rescue images. */
 static bool is_spare(const char *release)
 {
-	return span_ends_nocase(span_of(release), SPAN(".old")) || span_ends_nocase(span_of(release), SPAN(".bak")) ||
-	       strncmp(release, "0-rescue", 8) == 0;
+	return span_ends_nocase(span_of(release), SPAN(".old")) ||
+	       span_ends_nocase(span_of(release), SPAN(".bak")) || strncmp(release, "0-rescue", 8) == 0;
 }
 
 static int by_name(const void *a, const void *b)
@@ -54,7 +54,8 @@ int kernels_find(const struct options *o, struct kernel_files *ret)
 			add(ret, path_join(folder, d->d_name), release);
 	}
 	if (!ret->n) {
-		complain("%s: no kernels there (vmlinuz-*, vmlinux-*, Image-*); name one with --kernel", folder);
+		complain("%s: no kernels there (vmlinuz-*, vmlinux-*, Image-*); name one with --kernel",
+			 folder);
 		return -ENOENT;
 	}
 	qsort(ret->items, ret->n, sizeof(*ret->items), by_name);
@@ -82,13 +83,15 @@ void kernels_free(struct kernel_files *list)
 char *kernels_initrd(const struct options *o, const char *name, char **ret_expected)
 {
 	/* Debian and Ubuntu; Fedora, RHEL, openEuler; SUSE; Arch-like */
-	static const char *const patterns[] = { "initrd.img-%s", "initramfs-%s.img", "initrd-%s", "initramfs-%s" };
+	static const char *const patterns[] = { "initrd.img-%s", "initramfs-%s.img", "initrd-%s",
+						"initramfs-%s" };
 	_cleanup_free_ char *folder = path_join(o->root, "boot");
 
 	*ret_expected = xprintf("%s/initrd.img-%s", folder, name);
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		const char *percent = strchr(patterns[i], '%');
-		char *path = xprintf("%s/%.*s%s%s", folder, (int)(percent - patterns[i]), patterns[i], name, percent + 2);
+		char *path = xprintf("%s/%.*s%s%s", folder, (int)(percent - patterns[i]), patterns[i], name,
+				     percent + 2);
 		if (path_exists(path))
 			return path;
 		free(path);

@@ -7,7 +7,8 @@
 
 struct kernel_file {
 	char *path;
-	char *name; /* release as the file name has it ("6.12.0-64k" of vmlinuz-6.12.0-64k); NULL if it has none */
+	char *name; /* release as the file name has it ("6.12.0-64k" of vmlinuz-6.12.0-64k); NULL if it has
+		       none */
 };
 
 struct kernel_files {
@@ -15,14 +16,15 @@ struct kernel_files {
 	size_t n;
 };
 
-/* Kernels in /boot below the root, in the order of their names. Returns 0 or -errno after one printed line. */
+/* Kernels in /boot below the root, in the order of their names. Returns 0 or -errno after one printed line.
+ */
 int kernels_find(const struct options *o, struct kernel_files *ret);
 /* The kernel of --kernel. */
 void kernels_from_option(const struct options *o, struct kernel_files *ret);
 void kernels_free(struct kernel_files *list);
 
-/* The initrd that goes with a kernel, by its full release string; NULL if there is none. *ret_expected is the path of
- * the usual kind, for a message; to be freed. */
+/* The initrd that goes with a kernel, by its full release string; NULL if there is none. *ret_expected is the
+ * path of the usual kind, for a message; to be freed. */
 char *kernels_initrd(const struct options *o, const char *name, char **ret_expected);
 
 /* Command line for new entries, without asking the running kernel: --options, /etc/kernel/cmdline, or

@@ -54,17 +54,18 @@ static void print_help(void)
 	     "\n"
 	     "Commands (status if none is given):");
 	for (const struct command *c = commands; c->name; c++) {
-		_cleanup_free_ char *left = xprintf("%s%s%s", c->name, *c->arguments ? " " : "", c->arguments);
+		_cleanup_free_ char *left =
+			xprintf("%s%s%s", c->name, *c->arguments ? " " : "", c->arguments);
 		printf("  %-25s %s\n", left, c->summary);
 	}
 	puts("\nOptions:");
 	for (size_t i = 0; i < N_OPTIONS; i++) {
 		char letter = option_table[i].letter;
 		bool is_short = letter == 'h' || letter == 'n' || letter == 'V';
-		_cleanup_free_ char *left =
-			xprintf("%c%c%c --%s%s%s", is_short ? '-' : ' ', is_short ? letter : ' ', is_short ? ',' : ' ',
-				option_table[i].name, option_table[i].argument ? "=" : "",
-				option_table[i].argument ? option_table[i].argument : "");
+		_cleanup_free_ char *left = xprintf("%c%c%c --%s%s%s", is_short ? '-' : ' ',
+						    is_short ? letter : ' ', is_short ? ',' : ' ',
+						    option_table[i].name, option_table[i].argument ? "=" : "",
+						    option_table[i].argument ? option_table[i].argument : "");
 		printf("  %-25s %s\n", left, option_table[i].summary);
 	}
 	puts("\nExit codes: 0 done or true, 1 failed or not as asked, 2 usage error, 3 nothing\n"
@@ -200,7 +201,8 @@ const struct command *options_parse(int argc, char **argv, struct options *ret, 
 		return usage_error(ret_exit);
 	}
 	if (command->max_arguments >= 0 && ret->n_arguments > command->max_arguments) {
-		complain("%s: %s: unexpected argument", command->name, ret->arguments[command->max_arguments]);
+		complain("%s: %s: unexpected argument", command->name,
+			 ret->arguments[command->max_arguments]);
 		return usage_error(ret_exit);
 	}
 	return command;

@@ -10,7 +10,7 @@ struct options {
 	const char *root; /* "/" if not given; no final slash otherwise */
 	const char *esp_path, *boot_path, *expect, *kernel, *kernel_options, *title;
 	struct strings initrds, page_sizes; /* as given */
-	char **arguments; /* behind the command, NULL-terminated */
+	char **arguments;                   /* behind the command, NULL-terminated */
 	int n_arguments;
 };
 
@@ -19,7 +19,7 @@ struct command {
 	const char *arguments; /* as shown in the help */
 	const char *summary;
 	int min_arguments, max_arguments; /* max -1: any number */
-	const char *accepts; /* letters of the options that it takes, see options.c */
+	const char *accepts;              /* letters of the options that it takes, see options.c */
 	int (*run)(const struct options *o);
 };
 
@@ -35,8 +35,8 @@ int cmd_register(const struct options *o);
 int cmd_unregister(const struct options *o);
 int cmd_install(const struct options *o);
 
-/* Reads the command line. Returns the command, or NULL with *ret_exit set when there is nothing to run (help, version,
- * or a usage error that has been printed). */
+/* Reads the command line. Returns the command, or NULL with *ret_exit set when there is nothing to run (help,
+ * version, or a usage error that has been printed). */
 const struct command *options_parse(int argc, char **argv, struct options *ret, int *ret_exit);
 
 #endif

@@ -48,7 +48,8 @@ static int probe_device(dev_t device, struct partition *ret)
 		ret->number = (uint32_t)probed_number(probe, "PART_ENTRY_NUMBER");
 		ret->start = probed_number(probe, "PART_ENTRY_OFFSET");
 		ret->size = probed_number(probe, "PART_ENTRY_SIZE");
-		if (ret->uuid && ret->type && blkid_devno_to_wholedisk(device, disk, sizeof(disk), &whole) == 0) {
+		if (ret->uuid && ret->type &&
+		    blkid_devno_to_wholedisk(device, disk, sizeof(disk), &whole) == 0) {
 			ret->disk = xprintf("/dev/%s", disk);
 			r = 0;
 		}
@@ -162,7 +163,8 @@ int places_find(const struct options *o, struct places *ret)
 	else if (ret->esp)
 		ret->boot = xstrdup(ret->esp);
 	else
-		complain("no EFI system partition is mounted%s%s; mount it, or name its folder with --esp-path",
+		complain("no EFI system partition is mounted%s%s; mount it, or name its folder with "
+			 "--esp-path",
 			 o->root[1] ? " below " : "", o->root[1] ? o->root : "");
 	if (!ret->boot) {
 		places_free(ret);

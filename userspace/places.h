@@ -10,18 +10,18 @@ struct places {
 	char *boot; /* folder with loader/entries: the ESP, or --boot-path */
 };
 
-/* Finds them, or prints one line why not and returns -ENOENT. Without --esp-path it is the mounted partition that the
- * loader came from (LoaderDevicePartUUID), else the first mounted one of type ESP; with --root the first of efi,
- * boot/efi and boot below it that holds a folder EFI or loader. */
+/* Finds them, or prints one line why not and returns -ENOENT. Without --esp-path it is the mounted partition
+ * that the loader came from (LoaderDevicePartUUID), else the first mounted one of type ESP; with --root the
+ * first of efi, boot/efi and boot below it that holds a folder EFI or loader. */
 int places_find(const struct options *o, struct places *ret);
 void places_free(struct places *places);
 
 /* What the partition table says of the file system that holds a path. */
 struct partition {
-	char *device;   /* "/dev/vda1" */
-	char *disk;     /* "/dev/vda" */
-	char *uuid;     /* PARTUUID, lower case */
-	char *type;     /* GPT type, lower case */
+	char *device; /* "/dev/vda1" */
+	char *disk;   /* "/dev/vda" */
+	char *uuid;   /* PARTUUID, lower case */
+	char *type;   /* GPT type, lower case */
 	uint32_t number;
 	uint64_t start, size; /* in units of 512 bytes */
 };

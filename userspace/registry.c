@@ -43,7 +43,8 @@ char *registry_sort_key(enum page_size size, enum page_size first)
 
 static char *image_word(const struct registration *r)
 {
-	return xstrdup(r->kind == IMAGE_SELECTABLE ? BLS_IMAGE_SELECTABLE : page_size_word(r->image_page_size));
+	return xstrdup(r->kind == IMAGE_SELECTABLE ? BLS_IMAGE_SELECTABLE
+						   : page_size_word(r->image_page_size));
 }
 
 /* The command line, with exactly one page-size word if the kernel reads it. */
@@ -64,10 +65,11 @@ static char *options_text(const struct registration *r)
 	if (!error)
 		return line;
 	if (error == ERROR_CONFLICT)
-		complain("%s: in the options, '%.*s' %s; remove it", r->name, (int)note.length, r->options + note.offset,
-			 param_note_text(note.kind));
+		complain("%s: in the options, '%.*s' %s; remove it", r->name, (int)note.length,
+			 r->options + note.offset, param_note_text(note.kind));
 	else if (error == ERROR_SPACE)
-		complain("%s: the options have %zu bytes with the page size, the kernel takes %d and would drop the rest; "
+		complain("%s: the options have %zu bytes with the page size, the kernel takes %d and would "
+			 "drop the rest; "
 			 "shorten them",
 			 r->name, strlen(r->options) + strlen(" " PARAM_PAGE_SIZE "=64k"), CMDLINE_MAX);
 	else
@@ -120,7 +122,8 @@ char *registry_text(const struct registration *r, enum page_size first)
 
 /* ---- sort keys ---- */
 
-static int resort(struct actions *a, const struct places *places, struct loaded_entry *e, enum page_size first)
+static int resort(struct actions *a, const struct places *places, struct loaded_entry *e,
+		  enum page_size first)
 {
 	_cleanup_free_ char *key = registry_sort_key(e->entry.page_size, first);
 	size_t size = strlen(e->text) + strlen(key) + 16;
@@ -165,7 +168,8 @@ static uint64_t hash(const void *data, size_t size)
 	return h;
 }
 
-char *registry_content_path(const char *token, const char *name, const char *stem, const void *data, size_t size)
+char *registry_content_path(const char *token, const char *name, const char *stem, const void *data,
+			    size_t size)
 {
 	return xprintf("/%s/%s/%s-%0*" PRIx64, token, name, stem, HASH_DIGITS, hash(data, size));
 }
@@ -205,7 +209,8 @@ static bool is_named(const struct entry_set *set, struct span path)
 	return false;
 }
 
-void registry_collect(struct actions *a, const struct places *places, const struct entry_set *set, struct span path)
+void registry_collect(struct actions *a, const struct places *places, const struct entry_set *set,
+		      struct span path)
 {
 	_cleanup_free_ char *folder = xstrndup(path);
 	struct dirent *d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Entries that granule itself writes: their names, their text, and the files that they own on the partition. */
+/* Entries that granule itself writes: their names, their text, and the files that they own on the partition.
+ */
 #ifndef GRANULE_REGISTRY_H
 #define GRANULE_REGISTRY_H
 
@@ -7,41 +8,46 @@
 
 /* One entry to be written. */
 struct registration {
-	const char *name;       /* of the kernel: release, as in its file name */
-	const char *version;    /* release that the kernel itself states */
+	const char *name;    /* of the kernel: release, as in its file name */
+	const char *version; /* release that the kernel itself states */
 	const char *title, *machine_id, *architecture;
 	const char *linux_path; /* on the partition, with '/' */
 	const struct strings *initrd_paths;
-	const char *options;    /* without page-size word */
+	const char *options; /* without page-size word */
 	enum image_kind kind;
 	enum page_size image_page_size; /* of a fixed image */
 	enum page_size page_size;       /* of this entry */
 };
 
-/* Entry token of the system (kernel-install's): /etc/kernel/entry-token, machine-id, or ID of os-release. NULL if there
- * is none of these. */
+/* Entry token of the system (kernel-install's): /etc/kernel/entry-token, machine-id, or ID of os-release.
+ * NULL if there is none of these. */
 char *registry_token(const struct options *o);
 
-/* "TOKEN-NAME-64k.conf". The size at the end keeps a name that ends in "+64" from being read as a boot counter. */
+/* "TOKEN-NAME-64k.conf". The size at the end keeps a name that ends in "+64" from being read as a boot
+ * counter. */
 char *registry_file_name(const char *token, const char *name, enum page_size size);
 
-/* Sort key: the wanted class comes first in every loader, whatever the versions say. `first` may be unknown. */
+/* Sort key: the wanted class comes first in every loader, whatever the versions say. `first` may be unknown.
+ */
 char *registry_sort_key(enum page_size size, enum page_size first);
 
-/* Text of the entry, to be freed; NULL after one printed line when the command line cannot be written so that the
- * kernel obeys it. */
+/* Text of the entry, to be freed; NULL after one printed line when the command line cannot be written so that
+ * the kernel obeys it. */
 char *registry_text(const struct registration *r, enum page_size first);
 
 /* Rewrites the sort keys of all entries that granule wrote, so that `first` is the leading class. */
-int registry_sort(struct actions *a, const struct places *places, struct entry_set *set, enum page_size first);
+int registry_sort(struct actions *a, const struct places *places, struct entry_set *set,
+		  enum page_size first);
 
-/* Path on the partition under which content is stored: "/TOKEN/NAME/STEM-HASH". The name changes with the content, so
- * that replacing is: write the new file, switch the entry, remove the old file. */
-char *registry_content_path(const char *token, const char *name, const char *stem, const void *data, size_t size);
+/* Path on the partition under which content is stored: "/TOKEN/NAME/STEM-HASH". The name changes with the
+ * content, so that replacing is: write the new file, switch the entry, remove the old file. */
+char *registry_content_path(const char *token, const char *name, const char *stem, const void *data,
+			    size_t size);
 /* Whether a path was made by registry_content_path(). */
 bool registry_owns_path(struct span path);
 
 /* Removes files of ours in the folder of `path` that no entry of the set names any more. */
-void registry_collect(struct actions *a, const struct places *places, const struct entry_set *set, struct span path);
+void registry_collect(struct actions *a, const struct places *places, const struct entry_set *set,
+		      struct span path);
 
 #endif

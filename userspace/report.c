@@ -7,8 +7,11 @@
 /* Length of the UTF-8 character at p (RFC 3629); 0 if there is none. */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
-	size_t n = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 :
-		   p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+	size_t n = p[0] < 0x80                   ? 1
+		   : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
+		   : (p[0] & 0xf0) == 0xe0       ? 3
+		   : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
+						 : 0;
 
 	if (!n || n > left)
 		return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What commands print: JSON documents, sentences about the next boot, and the list of things that a command did. */
+/* What commands print: JSON documents, sentences about the next boot, and the list of things that a command
+ * did. */
 #ifndef GRANULE_REPORT_H
 #define GRANULE_REPORT_H
 
@@ -44,8 +45,8 @@ struct actions {
 
 /* Notes one thing that was done (with --dry-run: would be), and prints it unless JSON is asked for. */
 __attribute__((format(printf, 2, 3))) void action(struct actions *a, const char *format, ...);
-/* Prints (or puts into the JSON document) what was done and what the next boot will be, and frees the list. Returns the
- * exit code. `set` may be NULL. */
+/* Prints (or puts into the JSON document) what was done and what the next boot will be, and frees the list.
+ * Returns the exit code. `set` may be NULL. */
 int actions_finish(struct actions *a, const struct entry_set *set);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Changes of files that a power cut cannot leave half done: write a new file, sync it, rename it over the old one,
- * sync the folder. Before the rename the old file stands, after it the new one. */
+/* Changes of files that a power cut cannot leave half done: write a new file, sync it, rename it over the old
+ * one, sync the folder. Before the rename the old file stands, after it the new one. */
 #ifndef GRANULE_SAFE_FILE_H
 #define GRANULE_SAFE_FILE_H
 
@@ -13,8 +13,8 @@ struct safe_file {
 
 /* Starts to replace `path`; missing folders are made. Returns 0 or -errno. */
 int safe_file_open(const char *path, struct safe_file *ret);
-/* Completes it: the file stands under its name and is on the disk. Returns 0 or -errno; on error the old file is
- * untouched. Ends the use of `file` either way. */
+/* Completes it: the file stands under its name and is on the disk. Returns 0 or -errno; on error the old file
+ * is untouched. Ends the use of `file` either way. */
 int safe_file_commit(struct safe_file *file);
 /* Gives up: removes the temporary file. */
 void safe_file_abandon(struct safe_file *file);

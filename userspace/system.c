@@ -39,7 +39,8 @@ static uint16_t machine_of_elf(uint16_t machine)
 
 uint16_t system_machine(const struct options *o)
 {
-	static const char *const programs[] = { "usr/bin/env", "bin/sh", "usr/bin/bash", "usr/lib/systemd/systemd" };
+	static const char *const programs[] = { "usr/bin/env", "bin/sh", "usr/bin/bash",
+						"usr/lib/systemd/systemd" };
 	struct utsname u;
 
 	if (!system_is_other(o)) {
@@ -52,7 +53,8 @@ uint16_t system_machine(const struct options *o)
 		_cleanup_file_ FILE *f = fopen(path, "re");
 		Elf64_Ehdr header;
 
-		if (f && fread(&header, sizeof(header), 1, f) == 1 && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
+		if (f && fread(&header, sizeof(header), 1, f) == 1 &&
+		    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
 			uint16_t machine = machine_of_elf(read_le16(&header.e_machine));
 			if (machine)
 				return machine;

@@ -16,7 +16,8 @@ uint64_t system_page_size(void);
 /* Page sizes of the CPU as the boot manager published them (GranuleCpu); unknown if it did not. */
 page_size_set system_cpu(void);
 
-/* Machine type (enum pe_machine) that entries must be made for: of the running kernel, or of the programs below
+/* Machine type (enum pe_machine) that entries must be made for: of the running kernel, or of the programs
+ * below
  * --root, where arm64 is assumed if there are none. */
 uint16_t system_machine(const struct options *o);
 

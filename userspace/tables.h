@@ -5,7 +5,8 @@
 
 #include <libsmartcols/libsmartcols.h>
 
-/* A table with these column headers (NULL-terminated). The last column is cut when a line is too long for a terminal. */
+/* A table with these column headers (NULL-terminated). The last column is cut when a line is too long for a
+ * terminal. */
 struct libscols_table *table_new(const char *const *columns);
 /* Adds a row with as many cells as columns; NULL is an empty one. */
 void table_add(struct libscols_table *table, const char *const *cells);

@@ -44,9 +44,11 @@ bool variables_writable(const char **ret_why)
 	else if (!variables_present())
 		*ret_why = "this system has no EFI variables (no efivarfs)";
 	else if (statvfs(efivars(), &st) == 0 && (st.f_flag & ST_RDONLY))
-		*ret_why = "efivarfs is mounted read-only (firmware without run-time variables, or a mount option)";
+		*ret_why = "efivarfs is mounted read-only (firmware without run-time variables, or a mount "
+			   "option)";
 	else if (access(efivars(), W_OK) < 0)
-		*ret_why = errno == EROFS ? "efivarfs is mounted read-only" : "no permission to write them, be root";
+		*ret_why = errno == EROFS ? "efivarfs is mounted read-only"
+					  : "no permission to write them, be root";
 	return !*ret_why;
 }
 
@@ -113,7 +115,8 @@ int variable_set(enum variable_vendor vendor, const char *name, const char *text
 	}
 	errno = 0;
 	if (efi_set_variable(guids[vendor], name, data, (n + 1) * 2,
-			     EFI_VARIABLE_NON_VOLATILE | EFI_VARIABLE_BOOTSERVICE_ACCESS | EFI_VARIABLE_RUNTIME_ACCESS,
+			     EFI_VARIABLE_NON_VOLATILE | EFI_VARIABLE_BOOTSERVICE_ACCESS |
+				     EFI_VARIABLE_RUNTIME_ACCESS,
 			     0644) < 0)
 		return errno ? -errno : -EIO;
 	return 0;
@@ -135,7 +138,8 @@ const char *variable_error_text(int error)
 {
 	switch (-error) {
 	case ENOSPC:
-		return "the firmware's variable store is full (crash dumps named dump-type0-* are the usual cause), "
+		return "the firmware's variable store is full (crash dumps named dump-type0-* are the usual "
+		       "cause), "
 		       "or the firmware's own lock on its boot settings is on";
 	case EROFS:
 		return "efivarfs is mounted read-only";

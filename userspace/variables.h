@@ -8,7 +8,7 @@
 #include "util.h"
 
 enum variable_vendor {
-	VENDOR_LOADER,  /* Boot Loader Interface */
+	VENDOR_LOADER, /* Boot Loader Interface */
 	VENDOR_GRANULE,
 };
 

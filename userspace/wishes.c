@@ -35,7 +35,8 @@ int wish_variable(struct actions *a, struct entry_set *set, const char *name, co
 
 	int r = 0;
 	if (!a->options->dry_run)
-		r = value ? variable_set(known[i].vendor, name, value) : variable_delete(known[i].vendor, name);
+		r = value ? variable_set(known[i].vendor, name, value)
+			  : variable_delete(known[i].vendor, name);
 	if (r < 0) {
 		complain("%s: cannot be %s: %s", name, value ? "written" : "deleted", variable_error_text(r));
 		return r;
@@ -59,7 +60,8 @@ static char *changed_conf(const char *old, const char *key, const char *value)
 	return out;
 }
 
-int wish_conf(struct actions *a, struct entry_set *set, const struct places *places, const char *key, const char *value)
+int wish_conf(struct actions *a, struct entry_set *set, const struct places *places, const char *key,
+	      const char *value)
 {
 	const char *old = set->conf_text ? set->conf_text : "";
 	_cleanup_free_ char *path = path_join(places->boot, "loader/loader.conf");

@@ -16,11 +16,11 @@ struct failure {
 struct boot {
 	EFI_HANDLE image;
 	EFI_LOADED_IMAGE *loaded;
-	EFI_FILE_HANDLE root;    /* of the partition that the program was started from */
-	struct span own_path;    /* of the program on it, with backslashes; empty if not known */
+	EFI_FILE_HANDLE root; /* of the partition that the program was started from */
+	struct span own_path; /* of the program on it, with backslashes; empty if not known */
 	page_size_set cpu;
 	struct loader_conf conf;
-	struct entry **entries;  /* in menu order */
+	struct entry **entries; /* in menu order */
 	size_t n_entries, room;
 	struct failure *failures; /* entries that cannot be started, in the order they were found out */
 	size_t n_failures;
@@ -29,13 +29,14 @@ struct boot {
 
 /* ---- entries.c ---- */
 
-/* Reads loader/entries, looks at each kernel's head, sorts into menu order. Whatever is wrong with a file is said
- * in one line; it never stops the others. */
+/* Reads loader/entries, looks at each kernel's head, sorts into menu order. Whatever is wrong with a file is
+ * said in one line; it never stops the others. */
 void entries_load(struct boot *b);
 
 /* ---- start.c ---- */
 
-/* Marks an entry as not startable in this boot, with a line on the console, remembered for the boot record. */
+/* Marks an entry as not startable in this boot, with a line on the console, remembered for the boot record.
+ */
 void entry_fail(struct boot *b, struct entry *entry, struct span why);
 
 /* Loads and starts an entry. Comes back only if that failed; the entry is then marked. `result` is why it was
@@ -52,8 +53,8 @@ void publish_selected(const struct boot *b, const struct entry *entry, const str
 
 /* ---- menu.c ---- */
 
-/* Shows the list and waits if loader.conf asks for it or a key was pressed. Returns the index that a person picked,
- * or SIZE_MAX to go on with `chosen`. */
+/* Shows the list and waits if loader.conf asks for it or a key was pressed. Returns the index that a person
+ * picked, or SIZE_MAX to go on with `chosen`. */
 size_t menu_run(struct boot *b, const struct choose_result *chosen);
 
 #endif

@@ -28,7 +28,8 @@ static void fail_file(struct boot *b, struct entry *e, struct span path, const c
 	efi_free((void *)why.p);
 }
 
-/* Reads through an image whose header leaves the page size open, for the strings of the boot-time parameter. */
+/* Reads through an image whose header leaves the page size open, for the strings of the boot-time parameter.
+ */
 static bool has_parameter_strings(EFI_FILE_HANDLE file, uint64_t file_size)
 {
 	struct selectable_scan scan = { 0 };
@@ -155,8 +156,8 @@ static BOOLEAN load_entry(struct span found_name, void *context)
 	EFI_STATUS status = efi_read_text(b->root, path, ENTRY_FILE_MAX, &text);
 	efi_free((void *)path.p);
 	if (EFI_ERROR(status)) {
-		efi_message(found_name, status == EFI_BAD_BUFFER_SIZE ? SPAN("skipped: larger than 64 KiB") :
-									  span_of(efi_status_text(status)));
+		efi_message(found_name, status == EFI_BAD_BUFFER_SIZE ? SPAN("skipped: larger than 64 KiB")
+								      : span_of(efi_status_text(status)));
 		return TRUE;
 	}
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* granule-boot: reads the entries of its own partition, asks choose() which one boots, starts it; and when that
- * fails, asks again without it. It never stops while an entry is left. */
+/* granule-boot: reads the entries of its own partition, asks choose() which one boots, starts it; and when
+ * that fails, asks again without it. It never stops while an entry is left. */
 #include <granule/variables.h>
 
 #include "boot.h"
@@ -13,7 +13,7 @@
 
 /* Found by others (bootctl, our own installer) in the finished file. */
 __attribute__((used, section(".rodata.magic"))) static const char magic[] =
-	 "#### LoaderInfo: " GRANULE_BOOT_NAME " " GRANULE_VERSION " ####";
+	"#### LoaderInfo: " GRANULE_BOOT_NAME " " GRANULE_VERSION " ####";
 
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table);
 
@@ -144,7 +144,7 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 		choose(&b->input, &result);
 	}
 
-	efi_message(SPAN_NONE, b->n_entries ? SPAN("no entry can be started, back to firmware") :
-					      SPAN("no entries in loader/entries, back to firmware"));
+	efi_message(SPAN_NONE, b->n_entries ? SPAN("no entry can be started, back to firmware")
+					    : SPAN("no entries in loader/entries, back to firmware"));
 	return EFI_NOT_FOUND;
 }

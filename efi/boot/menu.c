@@ -93,7 +93,8 @@ static bool read_key(EFI_INPUT_KEY *ret)
 	return ST->ConIn && !EFI_ERROR(ST->ConIn->ReadKeyStroke(ST->ConIn, ret));
 }
 
-/* Waits for a key, at most `seconds` (0: for ever). False when the time is over or there is no way to wait. */
+/* Waits for a key, at most `seconds` (0: for ever). False when the time is over or there is no way to wait.
+ */
 static bool wait_key(UINT32 seconds, EFI_INPUT_KEY *ret)
 {
 	EFI_EVENT events[2];
@@ -119,7 +120,8 @@ out:
 	return got;
 }
 
-/* Reads a number and Enter. Returns the index of the entry, or SIZE_MAX when the time is over or Enter came alone. */
+/* Reads a number and Enter. Returns the index of the entry, or SIZE_MAX when the time is over or Enter came
+ * alone. */
 static size_t ask(const struct boot *b, UINT32 seconds)
 {
 	EFI_INPUT_KEY key;

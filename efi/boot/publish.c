@@ -24,7 +24,8 @@ static void publish_partition(EFI_HANDLE device)
 	for (; node && !IsDevicePathEnd(node); node = NextDevicePathNode(node)) {
 		if ((UINTN)DevicePathNodeLength(node) < sizeof(EFI_DEVICE_PATH))
 			return;
-		if (DevicePathType(node) == MEDIA_DEVICE_PATH && DevicePathSubType(node) == MEDIA_HARDDRIVE_DP)
+		if (DevicePathType(node) == MEDIA_DEVICE_PATH &&
+		    DevicePathSubType(node) == MEDIA_HARDDRIVE_DP)
 			drive = (const HARDDRIVE_DEVICE_PATH *)node;
 	}
 	if (!drive || drive->SignatureType != SIGNATURE_TYPE_GUID)

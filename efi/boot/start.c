@@ -56,7 +56,8 @@ void entry_start(struct boot *b, struct entry *e, const struct choose_result *re
 		status = efi_initrd_offer(b->root, e->bls.initrd, e->bls.n_initrd, &initrd, &failed_initrd);
 		if (EFI_ERROR(status)) {
 			fail_status(b, e,
-				    failed_initrd < e->bls.n_initrd ? e->bls.initrd[failed_initrd] : SPAN("initrd"),
+				    failed_initrd < e->bls.n_initrd ? e->bls.initrd[failed_initrd]
+								    : SPAN("initrd"),
 				    status);
 			goto out;
 		}

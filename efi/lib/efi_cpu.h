@@ -14,8 +14,8 @@
 #error "granule-boot is built for aarch64 and x86_64"
 #endif
 
-/* Page sizes of the CPU. Firmware runs at EL1 or EL2, where the ID registers can be read; Linux hides these fields
- * from user space. */
+/* Page sizes of the CPU. Firmware runs at EL1 or EL2, where the ID registers can be read; Linux hides these
+ * fields from user space. */
 static inline page_size_set efi_cpu_page_sizes(void)
 {
 #if defined(__aarch64__)

@@ -3,11 +3,14 @@
 #include "efi_initrd.h"
 
 /* EFI_LOAD_FILE2_PROTOCOL_GUID */
-static EFI_GUID load_file2_guid = { 0x4006c0c1, 0xfcb3, 0x403e, { 0x99, 0x6d, 0x4a, 0x6c, 0x87, 0x24, 0xe0, 0x6d } };
+static EFI_GUID load_file2_guid = {
+	0x4006c0c1, 0xfcb3, 0x403e, { 0x99, 0x6d, 0x4a, 0x6c, 0x87, 0x24, 0xe0, 0x6d }
+};
 
 struct load_file2 {
-	EFI_STATUS(EFIAPI *load_file)(struct load_file2 *self, EFI_DEVICE_PATH *path, BOOLEAN boot_policy,
-				      UINTN *buffer_size, VOID *buffer);
+	EFI_STATUS(EFIAPI *load_file)
+	(struct load_file2 *self, EFI_DEVICE_PATH *path, BOOLEAN boot_policy, UINTN *buffer_size,
+	 VOID *buffer);
 };
 
 struct efi_initrd {
@@ -101,8 +104,8 @@ static EFI_STATUS read_all(struct efi_initrd *initrd, unsigned n, EFI_FILE_HANDL
 	return EFI_SUCCESS;
 }
 
-EFI_STATUS efi_initrd_offer(EFI_FILE_HANDLE root, const struct span *paths, unsigned n, struct efi_initrd **ret,
-			    unsigned *ret_failed)
+EFI_STATUS efi_initrd_offer(EFI_FILE_HANDLE root, const struct span *paths, unsigned n,
+			    struct efi_initrd **ret, unsigned *ret_failed)
 {
 	EFI_FILE_HANDLE *files = efi_new(EFI_FILE_HANDLE, n);
 	UINTN *sizes = efi_new(UINTN, n);
@@ -156,8 +159,8 @@ void efi_initrd_withdraw(struct efi_initrd *initrd)
 {
 	if (!initrd)
 		return;
-	BS->UninstallMultipleProtocolInterfaces(initrd->handle, &DevicePathProtocol, &initrd_path, &load_file2_guid,
-						&initrd->protocol, NULL);
+	BS->UninstallMultipleProtocolInterfaces(initrd->handle, &DevicePathProtocol, &initrd_path,
+						&load_file2_guid, &initrd->protocol, NULL);
 	BS->FreePages(initrd->memory, initrd->pages);
 	efi_free(initrd);
 }

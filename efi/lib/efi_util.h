@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory, text and messages for our EFI programs. Text is UTF-8 spans inside, UTF-16 only at the calls of firmware. */
+/* Memory, text and messages for our EFI programs. Text is UTF-8 spans inside, UTF-16 only at the calls of
+ * firmware. */
 #ifndef GRANULE_EFI_UTIL_H
 #define GRANULE_EFI_UTIL_H
 
@@ -8,10 +9,12 @@
 
 #include <granule/span.h>
 
-/* Calls into firmware go directly through typed pointers; gnu-efi's header gives EFIAPI the right convention. */
+/* Calls into firmware go directly through typed pointers; gnu-efi's header gives EFIAPI the right convention.
+ */
 
-/* Zeroed pool memory. There is no way on without the few bytes that this is asked for: on failure it says so and
- * returns to firmware, which tries its next boot option. Large buffers are allocated elsewhere, with checks. */
+/* Zeroed pool memory. There is no way on without the few bytes that this is asked for: on failure it says so
+ * and returns to firmware, which tries its next boot option. Large buffers are allocated elsewhere, with
+ * checks. */
 void *efi_alloc(UINTN size);
 
 #define efi_new(type, n) ((type *)efi_alloc(sizeof(type) * (n)))
@@ -22,8 +25,8 @@ void efi_free(void *p);
 /* Copy of a span with a final NUL. */
 struct span efi_copy(struct span s);
 
-/* UTF-8 to UTF-16 with a final NUL; what is no UTF-8 becomes U+FFFD. To be freed. `ret_bytes` may be NULL; it is the
- * size with the NUL. */
+/* UTF-8 to UTF-16 with a final NUL; what is no UTF-8 becomes U+FFFD. To be freed. `ret_bytes` may be NULL; it
+ * is the size with the NUL. */
 CHAR16 *efi_to_utf16(struct span s, UINTN *ret_bytes);
 
 /* UTF-16 of at most `max` units, up to a NUL, to UTF-8. To be freed (the span's p). */

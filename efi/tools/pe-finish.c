@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Build tool: marks a PE image that objcopy made as working with non-executable data, and refuses one for which
- * that would not be true or that firmware would not load. */
+/* Build tool: marks a PE image that objcopy made as working with non-executable data, and refuses one for
+ * which that would not be true or that firmware would not load. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

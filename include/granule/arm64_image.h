@@ -30,7 +30,7 @@ enum image_kind {
 
 struct arm64_image {
 	uint64_t text_offset;
-	uint64_t image_size; /* bytes in memory, with bss; 0 in very old kernels */
+	uint64_t image_size;      /* bytes in memory, with bss; 0 in very old kernels */
 	enum page_size page_size; /* unknown: unspecified, selectable or very old */
 	bool big_endian;
 	bool any_base; /* may be placed at any 2 MiB aligned address */
@@ -38,15 +38,15 @@ struct arm64_image {
 
 struct zboot {
 	uint32_t payload_offset, payload_size; /* bytes, in the file */
-	char compression[33]; /* "gzip", "lz4", "lzma", "lzo", "xzkern", "zstd22" */
+	char compression[33];                  /* "gzip", "lz4", "lzma", "lzo", "xzkern", "zstd22" */
 };
 
 /* Everything that the head of a kernel file tells. */
 struct image_head {
 	enum image_container container;
-	bool has_arm64;   /* `arm64` is valid; never for compressed containers */
-	bool has_pe;      /* `pe` is valid: firmware can start the file */
-	bool x86_kernel;  /* an x86 kernel with a boot protocol header */
+	bool has_arm64;  /* `arm64` is valid; never for compressed containers */
+	bool has_pe;     /* `pe` is valid: firmware can start the file */
+	bool x86_kernel; /* an x86 kernel with a boot protocol header */
 	struct arm64_image arm64;
 	struct pe pe;
 	struct zboot zboot;
@@ -57,17 +57,20 @@ struct image_head {
 int arm64_image_parse(const void *head, size_t size, struct arm64_image *ret);
 
 /* Reads a zboot header. `file_size` bounds the payload (pass UINT64_MAX if not known). ERROR_MAGIC when it is
- * not zboot; ERROR_RANGE when the payload overlaps the header or is empty; ERROR_SYNTAX for an unterminated name, both
- * with *ret_offset the field at fault; ERROR_TRUNCATED when it lies outside the file, with the size that it needs. */
+ * not zboot; ERROR_RANGE when the payload overlaps the header or is empty; ERROR_SYNTAX for an unterminated
+ * name, both with *ret_offset the field at fault; ERROR_TRUNCATED when it lies outside the file, with the
+ * size that it needs. */
 int zboot_parse(const void *head, size_t size, uint64_t file_size, struct zboot *ret, size_t *ret_offset);
 
 /* Tells what a file is from its first `size` bytes (give PE_HEAD_SIZE, or the whole file if shorter) and its
  * size. Returns 0 also for CONTAINER_UNKNOWN; an error for a file that starts like a kernel and is damaged:
- * ERROR_TRUNCATED, ERROR_RANGE, ERROR_SYNTAX, ERROR_MAGIC, with *ret_offset the offset at fault (for a truncated file the
- * size that it should have). */
-int image_head_parse(const void *head, size_t size, uint64_t file_size, struct image_head *ret, size_t *ret_offset);
+ * ERROR_TRUNCATED, ERROR_RANGE, ERROR_SYNTAX, ERROR_MAGIC, with *ret_offset the offset at fault (for a
+ * truncated file the size that it should have). */
+int image_head_parse(const void *head, size_t size, uint64_t file_size, struct image_head *ret,
+		     size_t *ret_offset);
 
-/* What keeps firmware of this machine type (enum pe_machine) from starting the file, as a phrase; NULL if nothing. */
+/* What keeps firmware of this machine type (enum pe_machine) from starting the file, as a phrase; NULL if
+ * nothing. */
 const char *image_objection(const struct image_head *head, uint16_t machine);
 
 /* "raw", "gzip"...; "unknown". */

@@ -43,10 +43,11 @@ struct bls_entry {
  * Repeated keys: options join, initrd, extra and devicetree-overlay append, of the others the last counts.
  * Unknown keys are skipped. Errors: ERROR_SYNTAX (a NUL byte, a path with "..", a profile that is no number),
  * ERROR_TOO_MANY, ERROR_SPACE, ERROR_NO_KERNEL, ERROR_TWO_KERNELS; *ret_offset is the byte at fault. */
-int bls_parse(struct span text, char *options, size_t options_size, struct bls_entry *ret, size_t *ret_offset);
+int bls_parse(struct span text, char *options, size_t options_size, struct bls_entry *ret,
+	      size_t *ret_offset);
 
-/* Whether a file of this name in loader/entries is an entry: ends in ".conf", does not begin with "." or "auto-",
- * and is made of ASCII letters, digits and "+-_." only, at most 255 of them. */
+/* Whether a file of this name in loader/entries is an entry: ends in ".conf", does not begin with "." or
+ * "auto-", and is made of ASCII letters, digits and "+-_." only, at most 255 of them. */
 bool bls_file_name_valid(struct span file_name);
 
 #endif

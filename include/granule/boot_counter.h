@@ -14,19 +14,20 @@ enum entry_state {
 
 struct boot_counter {
 	bool present;
-	uint32_t left, done;   /* tries; at most 2^31-1 */
-	struct span name;      /* file name before the counter (or before the suffix) */
-	struct span suffix;    /* ".conf" or ".efi" as spelled in the file name */
+	uint32_t left, done;               /* tries; at most 2^31-1 */
+	struct span name;                  /* file name before the counter (or before the suffix) */
+	struct span suffix;                /* ".conf" or ".efi" as spelled in the file name */
 	unsigned left_digits, done_digits; /* done_digits is 0 when "-DONE" is missing */
 };
 
-/* Splits a file name. Returns false when it has neither suffix (then it is no entry's file name). The counter is
- * the text after the last '+' if it is all of "LEFT" or "LEFT-DONE" up to the suffix; else there is none. */
+/* Splits a file name. Returns false when it has neither suffix (then it is no entry's file name). The counter
+ * is the text after the last '+' if it is all of "LEFT" or "LEFT-DONE" up to the suffix; else there is none.
+ */
 bool boot_counter_parse(struct span file_name, struct boot_counter *ret);
 
-/* Name of the same file after one more boot was started: LEFT-1 (not below 0), DONE+1. Numbers keep their count
- * of digits by zero padding, so that the name keeps its length; DONE stays at all nines. A missing "-DONE" is
- * added, with as many digits as LEFT. Without a counter the name itself. */
+/* Name of the same file after one more boot was started: LEFT-1 (not below 0), DONE+1. Numbers keep their
+ * count of digits by zero padding, so that the name keeps its length; DONE stays at all nines. A missing
+ * "-DONE" is added, with as many digits as LEFT. Without a counter the name itself. */
 void boot_counter_next(const struct boot_counter *counter, struct text *ret);
 
 /* Entry id: the name without counter, in lower case, with suffix. */

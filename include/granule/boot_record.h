@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the loader tells the running system about its choice: the content of the variable GranuleBoot, lines of
- * "key=value" (UTF-16 in the variable, UTF-8 here).
+/* What the loader tells the running system about its choice: the content of the variable GranuleBoot, lines
+ * of "key=value" (UTF-16 in the variable, UTF-8 here).
  *
  *   entry=ID            that was started
  *   page-size=64k       that it should have; "unknown" if the loader cannot tell
@@ -22,7 +22,8 @@
 void boot_record_format(const struct entry *entry, const struct choose_input *input,
 			const struct choose_result *result, struct text *ret);
 
-/* Adds one line, with line breaks in the value turned into blanks; a line that does not fit is left out whole. */
+/* Adds one line, with line breaks in the value turned into blanks; a line that does not fit is left out
+ * whole. */
 void boot_record_add(struct text *record, struct span key, struct span value);
 
 /* Next line at or after *pos (start with 0). Lines without '=' are skipped. False at the end. */

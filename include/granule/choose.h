@@ -7,21 +7,21 @@
 
 /* In the order in which they are asked. */
 enum choose_rule {
-	RULE_ONESHOT,           /* LoaderEntryOneShot */
-	RULE_PREFERRED,         /* LoaderEntryPreferred */
-	RULE_PREFERRED_CONFIG,  /* loader.conf preferred */
-	RULE_DEFAULT,           /* LoaderEntryDefault */
-	RULE_DEFAULT_CONFIG,    /* loader.conf default */
-	RULE_POLICY,            /* newest entry of the wanted page size */
-	RULE_ORDER,             /* first entry in menu order that is not bad */
-	RULE_LAST_RESORT,       /* nothing better is left: first that can be started at all */
-	RULE_MENU,              /* a person picked it; never chosen here */
+	RULE_ONESHOT,          /* LoaderEntryOneShot */
+	RULE_PREFERRED,        /* LoaderEntryPreferred */
+	RULE_PREFERRED_CONFIG, /* loader.conf preferred */
+	RULE_DEFAULT,          /* LoaderEntryDefault */
+	RULE_DEFAULT_CONFIG,   /* loader.conf default */
+	RULE_POLICY,           /* newest entry of the wanted page size */
+	RULE_ORDER,            /* first entry in menu order that is not bad */
+	RULE_LAST_RESORT,      /* nothing better is left: first that can be started at all */
+	RULE_MENU,             /* a person picked it; never chosen here */
 	N_RULES,
 };
 
 /* What came of asking a rule. */
 enum choose_outcome {
-	OUTCOME_NOT_SET,     /* nothing was asked for by this rule */
+	OUTCOME_NOT_SET, /* nothing was asked for by this rule */
 	OUTCOME_CHOSEN,
 	OUTCOME_NO_ENTRY,    /* no entry of that name, or of that page size */
 	OUTCOME_BAD,         /* the entry has no tries left */
@@ -37,8 +37,9 @@ struct choose_input {
 	page_size_set cpu; /* or PAGE_SIZE_SET_UNKNOWN */
 	struct span oneshot;
 	bool oneshot_not_cleared; /* the loader failed to delete the variable */
-	struct span preferred, preferred_config, default_variable, default_config; /* patterns, empty if not set */
-	enum page_size policy; /* unknown if not set */
+	struct span preferred, preferred_config, default_variable,
+		default_config; /* patterns, empty if not set */
+	enum page_size policy;  /* unknown if not set */
 };
 
 struct choose_result {
@@ -48,18 +49,18 @@ struct choose_result {
 };
 
 /* Decides. Order: one-shot, preferred, default, policy, menu order. A bad entry is passed over by all but the
- * one-shot; an unusable one, and one whose page size the CPU lacks, by all. If that leaves nothing: the first entry
- * in menu order that the CPU supports, else the first that is usable. */
+ * one-shot; an unusable one, and one whose page size the CPU lacks, by all. If that leaves nothing: the first
+ * entry in menu order that the CPU supports, else the first that is usable. */
 void choose(const struct choose_input *input, struct choose_result *ret);
 
-/* The entry that a policy for `size` means: of that size, not bad, usable, of the highest version; among equals the
- * first in menu order. SIZE_MAX if there is none. *ret_equals (may be NULL) counts the entries of that highest
- * version; *ret_why tells what stood in the way of the first excluded one in menu order. */
+/* The entry that a policy for `size` means: of that size, not bad, usable, of the highest version; among
+ * equals the first in menu order. SIZE_MAX if there is none. *ret_equals (may be NULL) counts the entries of
+ * that highest version; *ret_why tells what stood in the way of the first excluded one in menu order. */
 size_t choose_newest(const struct choose_input *input, enum page_size size, size_t *ret_equals,
 		     enum choose_outcome *ret_why);
 
-/* Stable words for records and JSON: "oneshot", "preferred", "default", "policy", "order", "last-resort", "menu".
- * A setting from loader.conf has the same word with "-config" appended. */
+/* Stable words for records and JSON: "oneshot", "preferred", "default", "policy", "order", "last-resort",
+ * "menu". A setting from loader.conf has the same word with "-config" appended. */
 const char *choose_rule_name(enum choose_rule rule);
 bool choose_rule_parse(struct span word, enum choose_rule *ret);
 

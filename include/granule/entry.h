@@ -15,13 +15,13 @@ struct entry {
 	struct bls_entry bls;
 	enum image_kind kind;
 	enum page_size page_size; /* that it boots with, or asks for; entry_set_page_size() */
-	bool unusable; /* cannot be started: kernel missing, damaged, or it failed in this boot */
-	bool initrd_by_name; /* the kernel predates LoadFile2 (v5.8) and wants initrd= words */
-	size_t position; /* where it was found; parts entries that are equal in all else */
+	bool unusable;            /* cannot be started: kernel missing, damaged, or it failed in this boot */
+	bool initrd_by_name;      /* the kernel predates LoadFile2 (v5.8) and wants initrd= words */
+	size_t position;          /* where it was found; parts entries that are equal in all else */
 };
 
-/* Makes an entry of nothing but an id, to ask entry_matches() about it. An id is not searched for a counter: what looks
- * like one in it belongs to the name. */
+/* Makes an entry of nothing but an id, to ask entry_matches() about it. An id is not searched for a counter:
+ * what looks like one in it belongs to the name. */
 void entry_from_id(struct span id, struct entry *ret);
 
 /* Sets kind and page size from what is known of the image and from the options.
@@ -30,8 +30,9 @@ void entry_from_id(struct span id, struct entry *ret);
  * strings    whether the image holds the strings of the boot-time parameter (selectable_scan)
  * cpu        page sizes of the CPU, or PAGE_SIZE_SET_UNKNOWN
  *
- * The header decides; then the entry's granule-image line; then the strings. A selectable image gets the size its
- * options ask for, and without an accepted word the largest that the CPU has, since such kernels do that. */
+ * The header decides; then the entry's granule-image line; then the strings. A selectable image gets the size
+ * its options ask for, and without an accepted word the largest that the CPU has, since such kernels do that.
+ */
 void entry_set_page_size(struct entry *entry, const struct image_head *head, bool strings, page_size_set cpu);
 
 /* What the entry asks for that granule-boot cannot do, as a phrase; NULL if nothing. */
@@ -44,9 +45,9 @@ bool entry_supported(const struct entry *entry, page_size_set cpu);
  * suffix and with a boot counter. */
 bool entry_matches(const struct entry *entry, struct span pattern);
 
-/* Menu order of the Boot Loader Specification: exhausted entries last; with sort-key before without; sort-key,
- * machine-id ascending, version descending; id by version descending; profile; more tries left, fewer done first.
- * <0 when a comes first. 0 only for an entry and itself. */
+/* Menu order of the Boot Loader Specification: exhausted entries last; with sort-key before without;
+ * sort-key, machine-id ascending, version descending; id by version descending; profile; more tries left,
+ * fewer done first. <0 when a comes first. 0 only for an entry and itself. */
 int entry_compare(const struct entry *a, const struct entry *b);
 
 /* Sorts into menu order, in place, in n log n steps. */

@@ -5,8 +5,8 @@
 
 #include <granule/span.h>
 
-/* Whether the whole text matches, letters compared without case. A '[' that is never closed stands for itself.
- * Time is at most length of pattern times length of text, whatever the pattern. */
+/* Whether the whole text matches, letters compared without case. A '[' that is never closed stands for
+ * itself. Time is at most length of pattern times length of text, whatever the pattern. */
 bool glob_match(struct span pattern, struct span text);
 
 #endif

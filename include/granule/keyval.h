@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines of "key value", the syntax that Boot Loader Specification entries and loader.conf share.
- * Lines end in CR, LF or both; blanks around are cut; a first '#' makes a comment; key and value are parted by
- * the first run of blanks; one pair of double quotes around the value is removed. */
+ * Lines end in CR, LF or both; blanks around are cut; a first '#' makes a comment; key and value are parted
+ * by the first run of blanks; one pair of double quotes around the value is removed. */
 #ifndef GRANULE_KEYVAL_H
 #define GRANULE_KEYVAL_H
 
 #include <granule/span.h>
 
 struct keyval {
-	struct span key, value; /* both not empty */
-	size_t offset;          /* of the key in the text */
+	struct span key, value;      /* both not empty */
+	size_t offset;               /* of the key in the text */
 	size_t line_start, line_end; /* the line in the text, without its line end */
 };
 

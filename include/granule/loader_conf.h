@@ -17,7 +17,7 @@ struct loader_conf {
 	uint32_t timeout_s; /* with MENU_TIMEOUT, at least 1 */
 	struct span default_pattern, preferred_pattern;
 	enum page_size page_size; /* policy; unknown when not set */
-	size_t bad_offset;        /* of the first line whose value was not understood; such lines are skipped */
+	size_t bad_offset; /* of the first line whose value was not understood; such lines are skipped */
 	bool has_bad;
 };
 
@@ -28,9 +28,9 @@ void loader_conf_parse(struct span text, struct loader_conf *ret);
 /* Reads the value of `timeout` or LoaderConfigTimeout. False if it is none. */
 bool menu_mode_parse(struct span value, enum menu_mode *ret, uint32_t *ret_timeout_s);
 
-/* Copies the text with all lines of `key` removed and, if value is not empty, one line "key value" in place of the
- * first (or at the end). Comments and other lines stay as they are. ERROR_SPACE if it does not fit, ERROR_SYNTAX for a line
- * end in the value. */
+/* Copies the text with all lines of `key` removed and, if value is not empty, one line "key value" in place
+ * of the first (or at the end). Comments and other lines stay as they are. ERROR_SPACE if it does not fit,
+ * ERROR_SYNTAX for a line end in the value. */
 int loader_conf_set(struct span text, struct span key, struct span value, struct text *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Headers and sections of PE images (Microsoft PE/COFF): enough to tell what a file is made for, whether it is
- * complete, and where a unified kernel image keeps its parts. */
+/* Headers and sections of PE images (Microsoft PE/COFF): enough to tell what a file is made for, whether it
+ * is complete, and where a unified kernel image keeps its parts. */
 #ifndef GRANULE_PE_H
 #define GRANULE_PE_H
 
@@ -45,14 +45,15 @@ struct pe_section {
 
 /* Reads the headers from the first `size` bytes of a file. Returns 0; ERROR_MAGIC when it is no PE file;
  * ERROR_TRUNCATED when headers go on after `size`; ERROR_RANGE when they contradict themselves.
- * On error *ret_offset is the file offset of the field at fault; for ERROR_TRUNCATED the bytes that are needed. */
+ * On error *ret_offset is the file offset of the field at fault; for ERROR_TRUNCATED the bytes that are
+ * needed. */
 int pe_parse(const void *head, size_t size, struct pe *ret, size_t *ret_offset);
 
 /* The i-th section (from 0) of an image that pe_parse() accepted, from the same bytes. */
 void pe_section_at(const void *head, const struct pe *pe, uint32_t i, struct pe_section *ret);
 
-/* Checks that a file of `file_size` bytes holds every section. ERROR_TRUNCATED if not; *ret_needed is then the
- * size that it should have at least. */
+/* Checks that a file of `file_size` bytes holds every section. ERROR_TRUNCATED if not; *ret_needed is then
+ * the size that it should have at least. */
 int pe_check_complete(const void *head, const struct pe *pe, uint64_t file_size, uint64_t *ret_needed);
 
 /* UEFI short name of a machine as in the BLS key `architecture` ("aa64", "x64"...); NULL for others. */

@@ -5,12 +5,24 @@
 
 /* Boot Loader Interface, 4a67b082-0a4c-41cf-b6c7-440b29bb8c4f. */
 #define LOADER_GUID_TEXT "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
-#define LOADER_GUID_INIT { 0x4a67b082, 0x0a4c, 0x41cf, { 0xb6, 0xc7, 0x44, 0x0b, 0x29, 0xbb, 0x8c, 0x4f } }
+#define LOADER_GUID_INIT                                               \
+	{                                                              \
+		0x4a67b082, 0x0a4c, 0x41cf,                            \
+		{                                                      \
+			0xb6, 0xc7, 0x44, 0x0b, 0x29, 0xbb, 0x8c, 0x4f \
+		}                                                      \
+	}
 
-/* Our own. GranulePolicy (non-volatile): "4k", "16k" or "64k". GranuleCpu (volatile): page sizes of the CPU, parted
- * by blanks. GranuleBoot (volatile): boot_record.h. All UTF-16LE with a final NUL. */
+/* Our own. GranulePolicy (non-volatile): "4k", "16k" or "64k". GranuleCpu (volatile): page sizes of the CPU,
+ * parted by blanks. GranuleBoot (volatile): boot_record.h. All UTF-16LE with a final NUL. */
 #define GRANULE_GUID_TEXT "7f1c9a52-6b3e-4d0f-9a64-c41600044b64"
-#define GRANULE_GUID_INIT { 0x7f1c9a52, 0x6b3e, 0x4d0f, { 0x9a, 0x64, 0xc4, 0x16, 0x00, 0x04, 0x4b, 0x64 } }
+#define GRANULE_GUID_INIT                                              \
+	{                                                              \
+		0x7f1c9a52, 0x6b3e, 0x4d0f,                            \
+		{                                                      \
+			0x9a, 0x64, 0xc4, 0x16, 0x00, 0x04, 0x4b, 0x64 \
+		}                                                      \
+	}
 
 /* LoaderFeatures */
 enum loader_feature {

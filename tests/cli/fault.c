@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loaded with LD_PRELOAD: counts the calls that change files. At call number FAULT_AT it ends the program at once, as a
- * power cut would (FAULT_KIND=cut; writes get half of their bytes out first), or fails with ENOSPC (FAULT_KIND=full).
- * Calls on standard output and error do not count. Ends with 77, so that a test can tell that the point was reached. */
+/* Loaded with LD_PRELOAD: counts the calls that change files. At call number FAULT_AT it ends the program at
+ * once, as a power cut would (FAULT_KIND=cut; writes get half of their bytes out first), or fails with ENOSPC
+ * (FAULT_KIND=full). Calls on standard output and error do not count. Ends with 77, so that a test can tell
+ * that the point was reached. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,14 +26,14 @@ static int fault_now(int *ret_full)
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-#define GUARD(call)                    \
-	int full;                      \
-	if (fault_now(&full)) {        \
-		if (!full)             \
-			_exit(77);     \
-		errno = ENOSPC;        \
-		return -1;             \
-	}                              \
+#define GUARD(call)                \
+	int full;                  \
+	if (fault_now(&full)) {    \
+		if (!full)         \
+			_exit(77); \
+		errno = ENOSPC;    \
+		return -1;         \
+	}                          \
 	return call
 
 ssize_t write(int fd, const void *data, size_t size)
