@@ -60,7 +60,7 @@ int zboot_parse(const void *head, size_t size, uint64_t file_size, struct zboot 
 	/* The first kernels with zboot (v6.1) leave it zero. */
 	if (read_le32(b + 56) != 0 && read_le32(b + 56) != ZBOOT_LINUX_MAGIC) {
 		*ret_offset = 56;
-		return ERROR_MAGIC;
+		return ERROR_SYNTAX;
 	}
 	if (ret->payload_offset < ZBOOT_HEADER_SIZE || ret->payload_size == 0) {
 		*ret_offset = ret->payload_size ? 8 : 12;
@@ -143,7 +143,7 @@ int image_head_parse(const void *head, size_t size, uint64_t file_size, struct i
 	error = zboot_parse(head, size, file_size, &ret->zboot, ret_offset);
 	if (error == 0)
 		ret->container = CONTAINER_ZBOOT;
-	else if (error != ERROR_MAGIC || *ret_offset)
+	else if (error != ERROR_MAGIC)
 		return error;
 	else if (find_section(head, &ret->pe, SPAN(".linux"), &linux_section)) {
 		ret->container = CONTAINER_UKI;

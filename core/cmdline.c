@@ -125,8 +125,20 @@ static int edit(struct span line, struct span name, bool set, struct span value,
 	return ret->full ? ERROR_SPACE : 0;
 }
 
+/* Whether the line ends inside quotes: what is added behind would be part of them. */
+static bool quote_open(struct span line)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < line.n; i++)
+		open ^= line.p[i] == '"';
+	return open;
+}
+
 int cmdline_set(struct span line, struct span name, struct span value, struct text *ret)
 {
+	if (quote_open(line))
+		return ERROR_SYNTAX;
 	for (size_t i = 0; i < value.n; i++)
 		if (value.p[i] == '"' || value.p[i] == '\n' || value.p[i] == '\r')
 			return ERROR_SYNTAX;

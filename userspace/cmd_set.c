@@ -75,6 +75,20 @@ static int clear(struct job *j, const char *variable, const char *current, const
 	return r;
 }
 
+/* Clears what wins over a default, and with `default_too` what wins over a policy. */
+static int clear_rivals(struct job *j, bool default_too)
+{
+	int r = 0;
+
+	if (default_too)
+		r = clear(j, "LoaderEntryDefault", j->set.default_variable, "default");
+	if (r == 0)
+		r = clear(j, "LoaderEntryPreferred", j->set.preferred, "preferred");
+	if (r == 0)
+		r = clear(j, "LoaderEntryOneShot", j->set.oneshot, NULL);
+	return r;
+}
+
 /* A variable that stands in the way of a wish in loader.conf cannot be overruled. */
 static int check_overrule(const struct job *j, const char *variable, const char *current, const char *wanted)
 {
@@ -122,11 +136,7 @@ static int set_size(struct job *j, enum page_size size)
 	if (r == 0)
 		r = store(j, "GranulePolicy", "page-size", word);
 	if (r == 0)
-		r = clear(j, "LoaderEntryDefault", j->set.default_variable, "default");
-	if (r == 0)
-		r = clear(j, "LoaderEntryPreferred", j->set.preferred, "preferred");
-	if (r == 0)
-		r = clear(j, "LoaderEntryOneShot", j->set.oneshot, NULL);
+		r = clear_rivals(j, true);
 	/* Loaders that only know sort keys follow as well. */
 	if (r == 0)
 		r = registry_sort(&j->actions, &j->places, &j->set, size);
@@ -148,9 +158,7 @@ static int set_entry(struct job *j, const struct entry *e)
 	if (r == 0)
 		r = store(j, "LoaderEntryDefault", "default", id);
 	if (r == 0)
-		r = clear(j, "LoaderEntryPreferred", j->set.preferred, "preferred");
-	if (r == 0)
-		r = clear(j, "LoaderEntryOneShot", j->set.oneshot, NULL);
+		r = clear_rivals(j, false);
 	if (r == 0)
 		r = confirm(j, PAGE_SIZE_UNKNOWN, e);
 	return r;
@@ -161,9 +169,7 @@ static int set_none(struct job *j)
 	int r = clear(j, "GranulePolicy", j->set.policy_variable, "page-size");
 
 	if (r == 0)
-		r = clear(j, "LoaderEntryDefault", j->set.default_variable, "default");
-	if (r == 0)
-		r = clear(j, "LoaderEntryPreferred", j->set.preferred, "preferred");
+		r = clear_rivals(j, true);
 	return r;
 }
 

@@ -105,13 +105,10 @@ json_object *json_next_boot(const struct next_boot *next)
 void action(struct actions *a, const char *format, ...)
 {
 	va_list args;
-	char *line = NULL;
 
 	va_start(args, format);
-	int n = vasprintf(&line, format, args);
+	char *line = xvprintf(format, args);
 	va_end(args);
-	if (n < 0)
-		return;
 	if (!a->options->json)
 		printf("%s%s\n", a->options->dry_run ? "would have: " : "", line);
 	strings_add(&a->done, line);

@@ -10,7 +10,7 @@
 static void *checked(void *p)
 {
 	if (!p) {
-		complain("out of memory");
+		fputs("granule: out of memory\n", stderr);
 		exit(EXIT_FAILED);
 	}
 	return p;
@@ -40,34 +40,37 @@ char *xstrndup(struct span s)
 	return p;
 }
 
+char *xvprintf(const char *format, va_list args)
+{
+	char *p = NULL;
+
+	if (vasprintf(&p, format, args) < 0)
+		p = NULL;
+	return checked(p);
+}
+
 char *xprintf(const char *format, ...)
 {
 	va_list args;
-	char *p = NULL;
 
 	va_start(args, format);
-	if (vasprintf(&p, format, args) < 0)
-		p = NULL;
+	char *p = xvprintf(format, args);
 	va_end(args);
-	return checked(p);
+	return p;
 }
 
 void complain(const char *format, ...)
 {
 	va_list args;
-	char *line = NULL;
 
 	va_start(args, format);
-	int n = vasprintf(&line, format, args);
+	_cleanup_free_ char *line = xvprintf(format, args);
 	va_end(args);
-	if (n < 0)
-		return;
 	/* File names may hold anything: one line stays one line, and a terminal gets no orders. */
 	for (char *p = line; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	fprintf(stderr, "granule: %s\n", line);
-	free(line);
 }
 
 int read_file(const char *path, size_t max, char **ret, size_t *ret_size)

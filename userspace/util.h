@@ -4,6 +4,7 @@
 #define GRANULE_UTIL_H
 
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -52,6 +53,8 @@ void *xrealloc(void *p, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(struct span s);
 __attribute__((format(printf, 1, 2))) char *xprintf(const char *format, ...);
+
+char *xvprintf(const char *format, va_list args);
 
 /* "granule: " and one line on standard error. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);

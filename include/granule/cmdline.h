@@ -33,7 +33,8 @@ bool cmdline_get(struct span line, struct span name, struct span *ret);
 
 /* Copies the line with `name` set to `value` ("name=value"; quoted if there are blanks): the first occurrence
  * is replaced, others are removed, a new one goes to the end, before "--" if there is one. SPAN_NONE as value
- * writes the bare name. ERROR_SPACE; ERROR_SYNTAX when the value holds a double quote or a line end. */
+ * writes the bare name. ERROR_SPACE; ERROR_SYNTAX when the value holds a double quote or a
+ * line end, or the line a quote that is not closed. */
 int cmdline_set(struct span line, struct span name, struct span value, struct text *ret);
 
 /* Copies the line without the parameter. ERROR_SPACE. */

@@ -71,23 +71,20 @@ def test_set_16k_holds_over_boots_and_kernel_updates(esp, boot, tmp_path):
         assert m.page_size() == 16384
         assert verify(m)[0] == 0
 
-    # A newer 4K kernel comes: nothing changes.
-    release, image = newer("4k")
-    m.power_off()
-    esp.add_file("/kernels/4k-new", image)
-    esp.add_entry("test-4k-new", "/kernels/4k-new", release, sort_key="00000")
-    copy_to_esp(m.disk, esp.path)
-    m.start()
-    assert (m.page_size(), status(m)["entry"]) == (16384, "test-16k.conf")
+    def update(size, sort_key):
+        """A kernel update: a newer kernel of that size appears on the ESP. Returns its release."""
+        release, image = newer(size)
+        m.power_off()
+        esp.add_file(f"/kernels/{size}-new", image)
+        esp.add_entry(f"test-{size}-new", f"/kernels/{size}-new", release, sort_key=sort_key)
+        copy_to_esp(m.disk, esp.path)
+        m.start()
+        return release
 
-    # A newer 16K kernel comes: it is taken.
-    release, image = newer("16k")
-    m.power_off()
-    esp.add_file("/kernels/16k-new", image)
-    esp.add_entry("test-16k-new", "/kernels/16k-new", release, sort_key="99999")
-    copy_to_esp(m.disk, esp.path)
-    m.start()
-    assert (m.page_size(), status(m)["entry"]) == (16384, "test-16k-new.conf")
+    update("4k", sort_key="00000")
+    assert (m.page_size(), status(m)["entry"]) == (16384, "test-16k.conf"), "a newer 4K kernel changes nothing"
+    release = update("16k", sort_key="99999")
+    assert (m.page_size(), status(m)["entry"]) == (16384, "test-16k-new.conf"), "a newer 16K kernel is taken"
     assert m.ok("uname -r") == release
     assert verify(m)[0] == 0
 

@@ -172,7 +172,7 @@ static void what_is_not_zboot(void **state)
 		b[magics[i]] ^= 1;
 	}
 	b[58] ^= 1;
-	assert_int_equal(zboot_parse(b, sizeof(b), 100, &z, &offset), ERROR_MAGIC);
+	assert_int_equal(zboot_parse(b, sizeof(b), 100, &z, &offset), ERROR_SYNTAX);
 	assert_int_equal(offset, 56);
 	b[58] ^= 1;
 	for (size_t n = 0; n < sizeof(b); n++) {
