@@ -145,7 +145,7 @@ int image_head_parse(const void *head, size_t size, uint64_t file_size, struct i
 		ret->container = CONTAINER_ZBOOT;
 	else if (error != ERROR_MAGIC)
 		return error;
-	else if (find_section(head, &ret->pe, SPAN(".linux"), &linux_section)) {
+	else if (find_section(head, &ret->pe, SPAN(".linux"), &linux_section) && linux_section.raw_size) {
 		ret->container = CONTAINER_UKI;
 		ret->has_arm64 = false;
 		ret->uki_linux_offset = linux_section.raw_offset;

@@ -31,7 +31,9 @@ static bool match_one(struct span pattern, size_t *i, char c, size_t *unclosed)
 				k++;
 			high = char_lower(pattern.p[k++]);
 		}
-		found = found || (low <= c && c <= high);
+		/* Bytes, also where char is signed. */
+		found = found ||
+			((unsigned char)low <= (unsigned char)c && (unsigned char)c <= (unsigned char)high);
 	}
 	if (k >= pattern.n) { /* an ordinary bracket */
 		*unclosed = *i - 1;

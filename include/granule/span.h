@@ -33,7 +33,8 @@ static inline struct span span_of(const char *s)
 
 static inline struct span span_cut(struct span s, size_t from, size_t to)
 {
-	return (struct span){ s.p + from, to - from };
+	/* Of nothing (a NULL pointer) only nothing is cut; adding even 0 to it is undefined. */
+	return (struct span){ from ? s.p + from : s.p, to - from };
 }
 
 /* The kernel's and BLS's blanks; line ends are not among them. */

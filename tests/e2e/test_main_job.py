@@ -7,7 +7,7 @@ import re
 import pytest
 
 from guest import copy_to_esp, kernel, kernel_folder, read_from_esp, with_header_page_size, with_release
-from machine import WITHOUT_16K
+from machine import READY, WITHOUT_16K
 
 RELEASE = {s: (kernel_folder() / s / "release").read_text().strip() if kernel(s).exists() else "" for s in
            ("4k", "16k", "64k")}
@@ -348,3 +348,17 @@ def test_firmware_does_not_reset_the_machine_while_the_list_waits(esp, boot):
     (esp.path / "loader/loader.conf").write_text("timeout 400\n")
     m = boot()
     assert m.console.count("Boots in 400 s.") == 1
+
+
+def test_a_key_pressed_while_the_loader_reads_its_entries_opens_the_hidden_list(esp, boot):
+    add_all_sizes(esp)
+    # Enough of them that a key can be pressed in time.
+    for i in range(300):
+        esp.add_entry(f"test-more-{i}", "/kernels/64k", "1")
+    m = boot(wait=False)
+    m.wait_for("BdsDxe: starting")
+    m.send(" ")
+    m.wait_for("Entry: ")
+    m.send("2\r")
+    m.wait_for(READY)
+    assert m.page_size() == 16384

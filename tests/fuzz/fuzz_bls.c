@@ -48,12 +48,15 @@ static void check_list(struct span text, const char *key, const struct span *lis
 static void check_entry(struct span text, const struct bls_entry *e)
 {
 	static const char *const start_keys[] = {
-		[BLS_START_LINUX] = "linux", [BLS_START_EFI] = "efi", [BLS_START_UKI] = "uki"
+		[BLS_START_LINUX] = "linux",
+		[BLS_START_EFI] = "efi",
+		[BLS_START_UKI] = "uki",
+		[BLS_START_UKI_URL] = "uki-url",
 	};
 
 	CHECK(!fuzz_has(text, 0));
-	CHECK(e->start > BLS_START_NONE && e->start <= BLS_START_UKI);
-	for (enum bls_start s = BLS_START_LINUX; s <= BLS_START_UKI; s++)
+	CHECK(e->start > BLS_START_NONE && e->start <= BLS_START_UKI_URL);
+	for (enum bls_start s = BLS_START_LINUX; s <= BLS_START_UKI_URL; s++)
 		CHECK(span_equal(last_of(text, start_keys[s]), s == e->start ? e->path : SPAN_NONE));
 	CHECK(e->path.n && !climbs(e->path) && !climbs(e->devicetree));
 	CHECK(span_equal(e->title, last_of(text, "title")));
@@ -97,10 +100,12 @@ static void check_error(struct span text, int error, size_t offset)
 	CHECK(error == ERROR_SYNTAX || error == ERROR_TOO_MANY || error == ERROR_NO_KERNEL ||
 	      error == ERROR_TWO_KERNELS);
 	if (error == ERROR_NO_KERNEL) {
-		CHECK(offset == 0 && !last_of(text, "linux").n && !last_of(text, "efi").n);
+		CHECK(offset == 0 && !fuzz_has(text, 0) && !last_of(text, "linux").n &&
+		      !last_of(text, "efi").n);
 		return;
 	}
 	CHECK(offset < text.n);
+	CHECK(!fuzz_has(text, 0) || (error == ERROR_SYNTAX && !text.p[offset]));
 	for (size_t pos = 0; keyval_next(text, &pos, &kv);)
 		at_key = at_key || kv.offset == offset;
 	CHECK(at_key || (error == ERROR_SYNTAX && !text.p[offset]));

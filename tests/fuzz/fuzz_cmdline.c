@@ -6,7 +6,7 @@
 
 static bool is_space(char c)
 {
-	return c && strchr(" \t\n\v\f\r", c);
+	return c && strchr(" \t\n\v\f\r\xa0", c);
 }
 
 static bool has_space(struct span s)

@@ -14,7 +14,7 @@ static const page_size_set cpus[] = {
 
 static bool is_space(char c)
 {
-	return c && strchr(" \t\n\v\f\r", c);
+	return c && strchr(" \t\n\v\f\r\xa0", c);
 }
 
 /* A line in which quotes, line ends and the raw field play no part can be read by a much simpler parser. */

@@ -86,8 +86,11 @@ static void check_set(struct fuzz *f, struct span text, struct span key, struct 
 	struct keyval kv;
 	unsigned found = 0;
 
-	CHECK(loader_conf_set(text, key, value, &out) == 0);
+	int error = loader_conf_set(text, key, value, &out);
 	fuzz_check_text(&out);
+	CHECK(error == (fuzz_has(value, '\n') || fuzz_has(value, '\r') ? ERROR_SYNTAX : 0));
+	if (error)
+		return;
 	struct text fits = fuzz_text(f, out.n + 1), tight = fuzz_text(f, out.n);
 	CHECK(loader_conf_set(text, key, value, &fits) == 0 && span_equal(text_span(&fits), text_span(&out)));
 	CHECK(loader_conf_set(text, key, value, &tight) == ERROR_SPACE);
