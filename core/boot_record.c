@@ -29,26 +29,42 @@ static void add_rule(struct text *record, const char *prefix, enum choose_rule r
 	boot_record_add(record, text_span(&t), value);
 }
 
+/* A wish is recorded in any case, if need be without its end: verify() must know that there was one. */
+static void add_asked(struct text *record, enum choose_rule rule, struct span asked)
+{
+	char cut[BOOT_RECORD_ASKED_MAX + 4];
+	struct text t = text_in(cut, sizeof(cut));
+
+	if (asked.n > BOOT_RECORD_ASKED_MAX) {
+		text_add(&t, span_cut(asked, 0, BOOT_RECORD_ASKED_MAX));
+		text_add(&t, SPAN("..."));
+		asked = text_span(&t);
+	}
+	add_rule(record, "asked.", rule, asked);
+}
+
 void boot_record_format(const struct entry *entry, const struct choose_input *input,
 			const struct choose_result *result, struct text *ret)
 {
 	char why[600];
 	struct text explain = text_in(why, sizeof(why));
 
-	boot_record_add(ret, SPAN("entry"), entry->id);
-	boot_record_add(ret, SPAN("page-size"), span_of(page_size_word(entry->page_size)));
-	boot_record_add(ret, SPAN("kind"), span_of(image_kind_name(entry->kind)));
-	boot_record_add(ret, SPAN("reason"), span_of(choose_rule_name(result->rule)));
-	choose_explain(input, result, &explain);
-	boot_record_add(ret, SPAN("explain"), text_span(&explain));
+	if (entry) {
+		boot_record_add(ret, SPAN("entry"), entry->id);
+		boot_record_add(ret, SPAN("page-size"), span_of(page_size_word(entry->page_size)));
+		boot_record_add(ret, SPAN("kind"), span_of(image_kind_name(entry->kind)));
+		boot_record_add(ret, SPAN("reason"), span_of(choose_rule_name(result->rule)));
+	}
 	for (enum choose_rule r = RULE_ONESHOT; r <= RULE_POLICY; r++) {
 		struct span asked = choose_asked(input, r);
 
 		if (!asked.n)
 			continue;
-		add_rule(ret, "asked.", r, asked);
+		add_asked(ret, r, asked);
 		add_rule(ret, "outcome.", r, span_of(choose_outcome_name(result->outcome[r])));
 	}
+	choose_explain(input, result, &explain);
+	boot_record_add(ret, SPAN("explain"), text_span(&explain));
 }
 
 bool boot_record_next(struct span record, size_t *pos, struct span *ret_key, struct span *ret_value)

@@ -8,6 +8,11 @@
 #define OPTIONAL_MAGIC_PE32_PLUS 0x20b
 #define OPTIONAL_NEEDED 72 /* up to and with DllCharacteristics */
 #define SECTION_SIZE 40
+/* PE32+: number of data directories, and the directories that firmware walks through */
+#define DIRECTORY_COUNT_OFFSET 108
+#define DIRECTORIES_OFFSET 112
+#define DIRECTORY_RELOCATIONS 5
+#define DIRECTORY_DEBUG 6
 
 static const struct {
 	uint16_t machine;
@@ -68,6 +73,12 @@ int pe_parse(const void *head, size_t size, struct pe *ret, size_t *ret_offset)
 		.sections_offset = optional_at + optional_size,
 		.pe32_plus = magic == OPTIONAL_MAGIC_PE32_PLUS,
 	};
+	ret->image_size = read_le32(optional + 56);
+	if (ret->pe32_plus && optional_size >= DIRECTORIES_OFFSET)
+		ret->n_directories = (uint32_t)(optional_size - DIRECTORIES_OFFSET) / 8;
+	if (ret->n_directories > 0 && read_le32(optional + DIRECTORY_COUNT_OFFSET) < ret->n_directories)
+		ret->n_directories = read_le32(optional + DIRECTORY_COUNT_OFFSET);
+	ret->directories_offset = optional_at + DIRECTORIES_OFFSET;
 	ret->header_end = ret->sections_offset + (uint64_t)ret->n_sections * SECTION_SIZE;
 	if (ret->header_end > size)
 		return fail(ERROR_TRUNCATED, (size_t)ret->header_end, ret_offset);
@@ -88,10 +99,25 @@ void pe_section_at(const void *head, const struct pe *pe, uint32_t i, struct pe_
 	ret->flags = read_le32(s + 36);
 }
 
+/* Firmware reads these tables in the loaded image and trusts their sizes. */
+static bool directory_valid(const unsigned char *head, const struct pe *pe, uint32_t i)
+{
+	if (i >= pe->n_directories)
+		return true;
+	const unsigned char *directory = head + pe->directories_offset + (size_t)i * 8;
+	uint64_t size = read_le32(directory + 4);
+	return size == 0 || read_le32(directory) + size <= pe->image_size;
+}
+
 int pe_check_complete(const void *head, const struct pe *pe, uint64_t file_size, uint64_t *ret_needed)
 {
 	uint64_t needed = pe->header_end;
 
+	if (!directory_valid(head, pe, DIRECTORY_RELOCATIONS) ||
+	    !directory_valid(head, pe, DIRECTORY_DEBUG)) {
+		*ret_needed = pe->directories_offset;
+		return ERROR_RANGE;
+	}
 	for (uint32_t i = 0; i < pe->n_sections; i++) {
 		struct pe_section s;
 

@@ -22,6 +22,7 @@ void boot_facts_read(struct boot_facts *ret)
 	if (!record.p)
 		return;
 
+	ret->has_entry = boot_record_get(record, SPAN("entry"), &value);
 	ret->explain = field(record, "explain");
 	if (boot_record_get(record, SPAN("page-size"), &value))
 		ret->asked = page_size_parse(value);

@@ -8,6 +8,7 @@
 #include "options.h"
 
 struct boot_facts {
+	bool has_entry;       /* the record names the entry that was started */
 	char *record;         /* GranuleBoot; NULL if granule-boot did not start this system */
 	char *loader;         /* LoaderInfo */
 	char *entry;          /* LoaderEntrySelected */

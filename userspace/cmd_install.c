@@ -171,8 +171,16 @@ static int put_first(struct actions *a, uint16_t number)
 	uint32_t attributes = nv_attributes;
 	uint16_t *order;
 
-	if (efi_get_variable(efi_guid_global, "BootOrder", &old, &old_size, &attributes) < 0)
+	errno = 0;
+	if (efi_get_variable(efi_guid_global, "BootOrder", &old, &old_size, &attributes) < 0) {
+		/* Only a variable that is not there is an empty order: others must not be lost. */
+		if (errno != ENOENT) {
+			int error = errno ? -errno : -EIO;
+			complain("BootOrder: cannot be read: %s", strerror(-error));
+			return error;
+		}
 		old_size = 0;
+	}
 	order = xalloc(old_size + sizeof(*order));
 	order[n++] = number;
 	for (size_t i = 0; i + 1 < old_size; i += 2)
@@ -242,7 +250,9 @@ int cmd_install(const struct options *o)
 		return EXIT_FAILED;
 	}
 	/* Files first: a boot entry must never name what is not there. */
-	int r = install_files(&actions, o, &places);
+	int r = places_lock(&places);
+	if (r == 0)
+		r = install_files(&actions, o, &places);
 	if (r == 0 && !o->no_variables && !system_is_other(o))
 		r = add_boot_entry(&actions, o, &places);
 	actions.failed = r < 0;

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 
 #include <granule/bls.h>
+#include <granule/path.h>
 
 #include "image_file.h"
 #include "kernels.h"
@@ -177,7 +178,7 @@ static const struct entry *foreign_twin(const struct work *w, const char *linux_
 {
 	for (size_t i = 0; kind != IMAGE_SELECTABLE && i < w->set.n; i++) {
 		const struct entry *e = w->set.entries[i];
-		if (!e->bls.from_granule && span_equal_nocase(e->bls.path, span_of(linux_path)))
+		if (!e->bls.from_granule && path_same(e->bls.path, span_of(linux_path)))
 			return e;
 	}
 	return NULL;
@@ -248,7 +249,7 @@ static int register_image(struct work *w, const struct kernel_file *kernel, cons
 	}
 	/* Name and command line are checked before anything is copied. */
 	file_name = registry_file_name(w->token, name, reg.page_size);
-	if (!bls_file_name_valid(span_of(file_name))) {
+	if (!bls_file_name_valid(span_of(file_name)) || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
 		complain("%s: not a name for an entry (ASCII letters, digits and +-_. only, at most 255); "
 			 "skipped",
 			 file_name);
@@ -349,12 +350,40 @@ static void say_stale(const struct work *w, const struct kernel_files *kernels)
 	}
 }
 
+/* The class that sorts first. Without a policy it stays what it is: what runs now may be there for this boot
+ * only. */
+static enum page_size leading_class(const struct work *w)
+{
+	struct next_boot by_default;
+	bool any = false;
+
+	if (w->set.input.policy != PAGE_SIZE_UNKNOWN)
+		return w->set.input.policy;
+	for (size_t i = 0; i < w->set.n; i++) {
+		const struct entry *e = w->set.entries[i];
+		_cleanup_free_ char *key = registry_sort_key(e->page_size, e->page_size);
+
+		any = any || e->bls.from_granule;
+		if (e->bls.from_granule && span_equal(e->bls.sort_key, span_of(key)))
+			return e->page_size;
+	}
+	if (any)
+		return PAGE_SIZE_UNKNOWN;
+	/* The first entries of ours: like the default, or like what runs where there is none. */
+	default_boot(&w->set, &by_default);
+	if (by_default.entry)
+		return by_default.entry->page_size;
+	return system_is_other(w->o) ? PAGE_SIZE_UNKNOWN : page_size_from_bytes(system_page_size());
+}
+
 static int work_start(const struct options *o, struct work *w)
 {
 	*w = (struct work){ .o = o, .actions = { .options = o } };
 	if (places_find(o, &w->places) < 0)
 		return -ENOENT;
-	int r = entry_set_load(o, &w->places, &w->set);
+	int r = places_lock(&w->places);
+	if (r == 0)
+		r = entry_set_load(o, &w->places, &w->set);
 	if (r < 0)
 		return r;
 	r = read_sizes(o, w->set.cpu, &w->sizes);
@@ -375,9 +404,7 @@ static int work_start(const struct options *o, struct work *w)
 	w->title = o->title ? xstrdup(o->title) : system_os_release(o, "PRETTY_NAME");
 	if (!w->title)
 		w->title = xstrdup("Linux");
-	w->first = w->set.input.policy;
-	if (w->first == PAGE_SIZE_UNKNOWN && !system_is_other(o))
-		w->first = page_size_from_bytes(system_page_size());
+	w->first = leading_class(w);
 	return 0;
 }
 
@@ -417,7 +444,7 @@ int cmd_register(const struct options *o)
 		goto out;
 	/* Content that was replaced: its old files have no entry now. */
 	for (size_t i = 0; i < w.set.n && !o->dry_run; i++)
-		registry_collect(&w.actions, &w.places, &after, w.set.entries[i]->bls.path);
+		registry_collect(&w.actions, &w.places, w.set.entries[i]->bls.path);
 	/* What was not written cannot be booted: no word about the next boot then. */
 	exit_code = actions_finish(&w.actions, o->dry_run ? NULL : &after);
 	entry_set_free(&after);

@@ -23,7 +23,9 @@ static int job_start(const struct options *o, struct job *ret)
 	*ret = (struct job){ .o = o, .actions = { .options = o } };
 	if (places_find(o, &ret->places) < 0)
 		return -ENOENT;
-	int r = entry_set_load(o, &ret->places, &ret->set);
+	int r = places_lock(&ret->places);
+	if (r == 0)
+		r = entry_set_load(o, &ret->places, &ret->set);
 	if (r < 0) {
 		places_free(&ret->places);
 		return r;

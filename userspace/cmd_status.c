@@ -86,14 +86,15 @@ static void print_wishes(const struct entry_set *set)
 	}
 }
 
-static void print_next(const struct next_boot *next)
+static void print_next(const struct entry_set *set, const struct next_boot *next)
 {
 	if (!next->entry) {
 		print_line("next boot", next->explanation);
 		return;
 	}
-	_cleanup_free_ char *text = xprintf("%s pages, %.*s", page_size_title(next->entry->page_size),
-					    (int)next->entry->id.n, next->entry->id.p);
+	_cleanup_free_ char *text =
+		xprintf("%s pages, %.*s%s", page_size_title(next->entry->page_size), (int)next->entry->id.n,
+			next->entry->id.p, next_boot_condition(set));
 	print_line("next boot", text);
 	print_line("because", next->explanation);
 }
@@ -127,7 +128,7 @@ int cmd_status(const struct options *o)
 		print_line("CPU", t.n ? cpu : "page sizes not known (granule-boot publishes them)");
 		if (have_set) {
 			print_wishes(&set);
-			print_next(&next);
+			print_next(&set, &next);
 		}
 	}
 	if (have_set)

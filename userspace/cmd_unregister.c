@@ -100,7 +100,7 @@ int cmd_unregister(const struct options *o)
 	}
 	if (places_find(o, &places) < 0)
 		return EXIT_FAILED;
-	if (entry_set_load(o, &places, &set) < 0)
+	if (places_lock(&places) < 0 || entry_set_load(o, &places, &set) < 0)
 		goto out_places;
 	if (check_arguments(o, &set) < 0)
 		goto out;
@@ -110,7 +110,7 @@ int cmd_unregister(const struct options *o)
 	for (size_t i = 0; i < set.n && !o->dry_run; i++) {
 		const struct bls_entry *b = &set.entries[i]->bls;
 		if (b->from_granule)
-			registry_collect(&actions, &places, &after, b->path);
+			registry_collect(&actions, &places, b->path);
 	}
 	exit_code = actions_finish(&actions, o->dry_run ? NULL : &after);
 	entry_set_free(&after);

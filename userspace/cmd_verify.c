@@ -45,14 +45,13 @@ static void find_wish(const struct boot_facts *facts, struct verdict *v, enum ch
 	*ret_outcome = OUTCOME_NOT_SET;
 }
 
-static const char *failure_of(const struct boot_facts *facts, struct span pattern)
+/* What the loader said about an entry that it could not start. */
+static const char *failure_of(const struct boot_facts *facts, struct span id)
 {
 	for (size_t i = 0; i < facts->failures.n; i++) {
 		const char *line = facts->failures.items[i], *colon = strchr(line, ':');
 
-		/* Without a pattern the first one: it stood in the way of what was chosen instead. */
-		if (!pattern.n ||
-		    (colon && span_equal_nocase((struct span){ line, (size_t)(colon - line) }, pattern)))
+		if (colon && span_equal_nocase((struct span){ line, (size_t)(colon - line) }, id))
 			return line;
 	}
 	return NULL;
@@ -81,7 +80,12 @@ static void explain_outcome(const struct boot_facts *facts, enum choose_outcome 
 		broken(v, "entry", xprintf("%s: no tries are left", wish));
 		return;
 	case OUTCOME_UNUSABLE:
-		broken(v, "entry", failure ? xstrdup(failure) : xprintf("%s could not be started", wish));
+		if (failure)
+			broken(v, "entry", xstrdup(failure));
+		else
+			broken(v, "entry",
+			       xprintf("no entry with %s could be started ('granule status' tells why)",
+				       wish));
 		return;
 	case OUTCOME_NOT_CLEARED:
 		broken(v, "loader", xprintf("%s was not honoured: the one-shot could not be deleted", wish));
@@ -175,7 +179,14 @@ static void judge(const struct options *o, const struct boot_facts *facts, struc
 	}
 	if (!v->asked)
 		return;
-	if (!o->expect && facts->record && outcome != OUTCOME_CHOSEN) {
+	if (facts->record && !facts->has_entry) {
+		broken(v, "loader",
+		       xstrdup("granule-boot could start no entry; firmware started this system in another "
+			       "way"));
+		return;
+	}
+	/* A page size may have come about although the policy found no entry for it. */
+	if (!o->expect && facts->record && outcome != OUTCOME_CHOSEN && !as_asked(facts, v)) {
 		explain_outcome(facts, outcome, v);
 		return;
 	}

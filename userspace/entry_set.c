@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <granule/error.h>
+#include <granule/path.h>
 
 #include "entry_set.h"
 #include "system.h"
@@ -80,6 +81,28 @@ static char *look_at_image(const struct places *places, struct loaded_entry *e, 
 	return NULL;
 }
 
+/* Whether the initrds are there. */
+static char *look_at_initrds(const struct places *places, const struct loaded_entry *e)
+{
+	const struct bls_entry *b = &e->entry.bls;
+	uint64_t total = 0;
+
+	if (b->start != BLS_START_LINUX || !b->n_initrd)
+		return NULL;
+	for (unsigned i = 0; i < b->n_initrd; i++) {
+		_cleanup_free_ char *path = partition_path(places, b->initrd[i]);
+		struct stat st;
+
+		if (stat(path, &st) < 0)
+			return xprintf("%.*s: %s", (int)b->initrd[i].n, b->initrd[i].p,
+				       errno == ENOENT ? "not found" : strerror(errno));
+		if (S_ISDIR(st.st_mode))
+			return xprintf("%.*s: is a folder", (int)b->initrd[i].n, b->initrd[i].p);
+		total += (uint64_t)st.st_size;
+	}
+	return total ? NULL : xprintf("%.*s: file is empty", (int)b->initrd[0].n, b->initrd[0].p);
+}
+
 static void free_entry(struct loaded_entry *e)
 {
 	free(e->file_name);
@@ -135,6 +158,21 @@ static void add_entry(struct entry_set *set, struct loaded_entry *e)
 	set->entries[set->n++] = &e->entry;
 }
 
+/* What the boot manager would find wrong with an entry, and its page size on the way. */
+static char *find_problem(const struct places *places, struct loaded_entry *e, uint16_t machine,
+			  const struct entry_set *set)
+{
+	const struct bls_entry *b = &e->entry.bls;
+	const char *feature = entry_unsupported_feature(&e->entry);
+
+	if (feature)
+		return xstrdup(feature);
+	if (b->start == BLS_START_EFI && set->own_path && path_same(b->path, span_of(set->own_path)))
+		return xstrdup("starts the boot manager itself");
+	char *problem = look_at_initrds(places, e);
+	return problem ? problem : look_at_image(places, e, machine, set->cpu);
+}
+
 static int read_entries(const struct places *places, uint16_t machine, struct entry_set *set)
 {
 	_cleanup_free_ char *folder = path_join(places->boot, "loader/entries");
@@ -160,11 +198,7 @@ static int read_entries(const struct places *places, uint16_t machine, struct en
 			free_entry(e); /* for another machine: not listed, as in every loader */
 			continue;
 		}
-		const char *feature = entry_unsupported_feature(&e->entry);
-		if (feature)
-			e->problem = xstrdup(feature);
-		else
-			e->problem = look_at_image(places, e, machine, set->cpu);
+		e->problem = find_problem(places, e, machine, set);
 		e->entry.unusable = e->problem != NULL;
 		add_entry(set, e);
 	}
@@ -176,7 +210,7 @@ void entry_set_input(struct entry_set *set)
 {
 	enum page_size policy = page_size_parse(span_of(set->policy_variable));
 
-	loader_conf_parse(span_of(set->conf_text), &set->conf);
+	loader_conf_parse((struct span){ set->conf_text, set->conf_size }, &set->conf);
 	if (policy == PAGE_SIZE_UNKNOWN)
 		policy = set->conf.page_size;
 	set->input = (struct choose_input){
@@ -209,25 +243,36 @@ static void read_loader(struct entry_set *set)
 	set->has_preferred = !set->loader || (set->features & FEATURE_PREFERRED);
 }
 
+/* As the boot manager does, a file that cannot be read is passed over, with a word. */
+static void read_conf(const struct places *places, struct entry_set *set)
+{
+	_cleanup_free_ char *path = path_join(places->boot, "loader/loader.conf");
+	int r = read_file(path, CONF_FILE_MAX, &set->conf_text, &set->conf_size);
+
+	if (r < 0) {
+		set->conf_text = xstrdup("");
+		set->conf_size = 0;
+	}
+	if (r < 0 && r != -ENOENT) {
+		set->conf_problem = r == -EFBIG ? "larger than 64 KiB" : strerror(-r);
+		complain("%s: %s; passed over", path, set->conf_problem);
+	} else if (memchr(set->conf_text, 0, set->conf_size)) {
+		set->conf_problem = "holds a NUL byte; repair it first";
+	}
+}
+
 int entry_set_load(const struct options *o, const struct places *places, struct entry_set *ret)
 {
-	size_t size;
-
-	*ret = (struct entry_set){ .cpu = system_cpu() };
+	*ret = (struct entry_set){ .cpu = system_cpu(), .running_system = !system_is_other(o) };
 	read_loader(ret);
 	ret->oneshot = variable_get(VENDOR_LOADER, "LoaderEntryOneShot");
 	ret->preferred = variable_get(VENDOR_LOADER, "LoaderEntryPreferred");
 	ret->default_variable = variable_get(VENDOR_LOADER, "LoaderEntryDefault");
 	ret->policy_variable = variable_get(VENDOR_GRANULE, "GranulePolicy");
+	ret->own_path = variable_get(VENDOR_LOADER, "LoaderImageIdentifier");
+	read_conf(places, ret);
 
-	_cleanup_free_ char *conf = path_join(places->boot, "loader/loader.conf");
-	int r = read_file(conf, CONF_FILE_MAX, &ret->conf_text, &size);
-	if (r < 0 && r != -ENOENT) {
-		complain("%s: %s", conf, strerror(-r));
-		entry_set_free(ret);
-		return r;
-	}
-	r = read_entries(places, system_machine(o), ret);
+	int r = read_entries(places, system_machine(o), ret);
 	if (r < 0) {
 		entry_set_free(ret);
 		return r;
@@ -246,6 +291,7 @@ void entry_set_free(struct entry_set *set)
 	free(set->preferred);
 	free(set->default_variable);
 	free(set->policy_variable);
+	free(set->own_path);
 	free(set->conf_text);
 	strings_free(&set->skipped);
 	*set = (struct entry_set){ 0 };

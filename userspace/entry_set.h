@@ -23,12 +23,16 @@ struct entry_set {
 
 	/* what the loader goes by */
 	page_size_set cpu;
-	char *loader;       /* LoaderInfo; NULL if not known */
-	bool has_policy;    /* the loader knows page-size policies */
-	bool has_preferred; /* and preferred entries */
-	uint64_t features;  /* LoaderFeatures; 0 if not known */
+	bool running_system; /* not one below --root */
+	char *loader;        /* LoaderInfo; NULL if not known */
+	char *own_path;      /* LoaderImageIdentifier; NULL if not known */
+	bool has_policy;     /* the loader knows page-size policies */
+	bool has_preferred;  /* and preferred entries */
+	uint64_t features;   /* LoaderFeatures; 0 if not known */
 	char *oneshot, *preferred, *default_variable, *policy_variable; /* variables; NULL if not set */
-	char *conf_text;
+	char *conf_text; /* of loader.conf; never NULL once loaded */
+	size_t conf_size;
+	const char *conf_problem; /* why loader.conf cannot be rewritten; NULL */
 	struct loader_conf conf;
 	struct choose_input input;
 };

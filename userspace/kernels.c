@@ -18,11 +18,16 @@ static const char *release_part(const char *file_name)
 	return NULL;
 }
 
-/* Kept by packagers beside the real ones: the file before an update, and rescue images. */
+/* Kept by packagers beside the real ones: files before, after and amid an update, and rescue images. */
 static bool is_spare(const char *release)
 {
-	return span_ends_nocase(span_of(release), SPAN(".old")) ||
-	       span_ends_nocase(span_of(release), SPAN(".bak")) || strncmp(release, "0-rescue", 8) == 0;
+	static const char *const endings[] = { ".old",      ".bak",     ".dpkg-new", ".dpkg-old", ".dpkg-tmp",
+					       ".dpkg-bak", ".rpmsave", ".rpmnew",   ".rpmorig",  ".tmp" };
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (span_ends_nocase(span_of(release), span_of(endings[i])))
+			return true;
+	return strncmp(release, "0-rescue", 8) == 0;
 }
 
 static int by_name(const void *a, const void *b)

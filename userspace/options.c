@@ -90,6 +90,12 @@ static const struct command *find_command(const char *name)
 
 static void take(struct options *o, char letter, char *value)
 {
+	/* An unset variable of a script must not turn another system into this one. */
+	if (value && !*value && strchr("REBk", letter)) {
+		complain("--%s: is empty", option_name(letter));
+		o->bad = true;
+		return;
+	}
 	switch (letter) {
 	case 'j':
 		o->json = true;
@@ -98,7 +104,7 @@ static void take(struct options *o, char letter, char *value)
 		size_t n = strlen(value);
 		while (n > 1 && value[n - 1] == '/')
 			value[--n] = 0;
-		o->root = n ? value : "/";
+		o->root = value;
 		break;
 	}
 	case 'E':
@@ -181,6 +187,8 @@ const struct command *options_parse(int argc, char **argv, struct options *ret, 
 			used[n_used++] = (char)c;
 		take(ret, (char)c, optarg);
 	}
+	if (ret->bad)
+		return usage_error(ret_exit);
 
 	const char *name = optind < argc ? argv[optind++] : "status";
 	const struct command *command = find_command(name);

@@ -5,6 +5,7 @@
 #include <libmount/libmount.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -80,8 +81,9 @@ void partition_free(struct partition *p)
 	*p = (struct partition){ 0 };
 }
 
-/* Mounted ESP: the loader's own partition if it is among them. */
-static char *mounted_esp(void)
+/* Mounted ESP. When the loader said where it came from, it is that partition and no other: another one's
+ * entries are not what boots. */
+static char *mounted_esp(bool *ret_said)
 {
 	_cleanup_free_ char *loader_uuid = variable_get(VENDOR_LOADER, "LoaderDevicePartUUID");
 	struct libmnt_table *table = mnt_new_table_from_file("/proc/self/mountinfo");
@@ -112,6 +114,15 @@ static char *mounted_esp(void)
 	}
 	mnt_free_iter(iter);
 	mnt_unref_table(table);
+	if (loader_uuid && !sure) {
+		complain("the partition that the boot loader came from (PARTUUID %s) is not mounted; mount "
+			 "it, or name a "
+			 "folder with --esp-path",
+			 loader_uuid);
+		free(found);
+		*ret_said = true;
+		return NULL;
+	}
 	return found;
 }
 
@@ -150,19 +161,21 @@ static char *given_folder(const char *path, const char *option)
 
 int places_find(const struct options *o, struct places *ret)
 {
+	bool said = false;
+
 	*ret = (struct places){ 0 };
 	if (o->esp_path) {
 		ret->esp = given_folder(o->esp_path, "--esp-path");
 		if (!ret->esp)
 			return -ENOENT;
 	} else {
-		ret->esp = strcmp(o->root, "/") == 0 ? mounted_esp() : esp_below(o->root);
+		ret->esp = strcmp(o->root, "/") == 0 ? mounted_esp(&said) : esp_below(o->root);
 	}
 	if (o->boot_path)
 		ret->boot = given_folder(o->boot_path, "--boot-path");
 	else if (ret->esp)
 		ret->boot = xstrdup(ret->esp);
-	else
+	else if (!said)
 		complain("no EFI system partition is mounted%s%s; mount it, or name its folder with "
 			 "--esp-path",
 			 o->root[1] ? " below " : "", o->root[1] ? o->root : "");
@@ -171,6 +184,20 @@ int places_find(const struct options *o, struct places *ret)
 		return -ENOENT;
 	}
 	return 0;
+}
+
+int places_lock(const struct places *places)
+{
+	int fd = open(places->boot, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_EX) < 0) {
+		int r = -errno;
+		complain("%s: cannot be locked: %s", places->boot, strerror(-r));
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	return 0; /* the descriptor stays open: it is the lock */
 }
 
 void places_free(struct places *places)

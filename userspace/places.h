@@ -16,6 +16,10 @@ struct places {
 int places_find(const struct options *o, struct places *ret);
 void places_free(struct places *places);
 
+/* Waits until no other granule changes the partition, and keeps others waiting until this process ends.
+ * Returns 0 or -errno after one printed line. */
+int places_lock(const struct places *places);
+
 /* What the partition table says of the file system that holds a path. */
 struct partition {
 	char *device; /* "/dev/vda1" */

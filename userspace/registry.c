@@ -195,22 +195,47 @@ bool registry_owns_path(struct span path)
 	return slash && slashes == 3 && owns_name(slash + 1);
 }
 
-static bool is_named(const struct entry_set *set, struct span path)
+/* Text of an entry with every path in one spelling: lower case, single slashes. */
+static void unify(char *text, size_t size)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		const struct bls_entry *b = &set->entries[i]->bls;
+	size_t out = 0;
 
-		if (span_equal_nocase(b->path, path))
-			return true;
-		for (unsigned k = 0; k < b->n_initrd; k++)
-			if (span_equal_nocase(b->initrd[k], path))
-				return true;
+	for (size_t i = 0; i < size; i++) {
+		char c = text[i] == '\\' ? '/' : char_lower(text[i]);
+		if (c == '/' && out && text[out - 1] == '/')
+			continue;
+		text[out++] = c ? c : ' ';
 	}
-	return false;
+	text[out] = 0;
 }
 
-void registry_collect(struct actions *a, const struct places *places, const struct entry_set *set,
-		      struct span path)
+/* Whether any file in loader/entries mentions "FOLDER/FILE", whatever it is otherwise: written by hand, for
+ * another machine, or not understood. A file that cannot be read may mention it. */
+static bool is_named(const struct places *places, const char *path)
+{
+	_cleanup_free_ char *folder = path_join(places->boot, "loader/entries");
+	_cleanup_free_ char *wanted = xstrdup(path);
+	_cleanup_dir_ DIR *dir = opendir(folder);
+	struct dirent *d;
+
+	unify(wanted, strlen(wanted));
+	while (dir && (d = readdir(dir))) {
+		_cleanup_free_ char *file = path_join(folder, d->d_name);
+		_cleanup_free_ char *text = NULL;
+		size_t size;
+
+		if (d->d_name[0] == '.')
+			continue;
+		if (read_file(file, 0, &text, &size) < 0)
+			return true;
+		unify(text, size);
+		if (strstr(text, wanted[0] == '/' ? wanted + 1 : wanted))
+			return true;
+	}
+	return !dir && errno != ENOENT;
+}
+
+void registry_collect(struct actions *a, const struct places *places, struct span path)
 {
 	_cleanup_free_ char *folder = xstrndup(path);
 	struct dirent *d;
@@ -222,19 +247,18 @@ void registry_collect(struct actions *a, const struct places *places, const stru
 	_cleanup_dir_ DIR *dir = opendir(real);
 	while (dir && (d = readdir(dir))) {
 		_cleanup_free_ char *candidate = xprintf("%s/%s", folder, d->d_name);
-		if (!owns_name(d->d_name) || is_named(set, span_of(candidate)))
+		if (!owns_name(d->d_name) || is_named(places, candidate))
 			continue;
 		_cleanup_free_ char *file = path_join(real, d->d_name);
-		int r = a->options->dry_run ? 0 : safe_file_remove(file);
+		int r = safe_file_remove(file);
 		if (r < 0)
 			complain("%s: cannot be removed: %s", file, strerror(-r));
 		else
 			action(a, "removed %s", file);
 	}
-	if (dir && !a->options->dry_run) {
+	if (dir) {
 		remove_if_empty(real);
-		char *slash = strrchr(real, '/');
-		*slash = 0;
+		*strrchr(real, '/') = 0;
 		remove_if_empty(real);
 	}
 }

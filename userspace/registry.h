@@ -46,8 +46,8 @@ char *registry_content_path(const char *token, const char *name, const char *ste
 /* Whether a path was made by registry_content_path(). */
 bool registry_owns_path(struct span path);
 
-/* Removes files of ours in the folder of `path` that no entry of the set names any more. */
-void registry_collect(struct actions *a, const struct places *places, const struct entry_set *set,
-		      struct span path);
+/* Removes files of ours in the folder of `path` that no file in loader/entries mentions any more. Not for
+ * --dry-run. */
+void registry_collect(struct actions *a, const struct places *places, struct span path);
 
 #endif

@@ -102,6 +102,11 @@ json_object *json_next_boot(const struct next_boot *next)
 	return o;
 }
 
+const char *next_boot_condition(const struct entry_set *set)
+{
+	return set->running_system && !set->loader ? ", if granule-boot is started" : "";
+}
+
 void action(struct actions *a, const char *format, ...)
 {
 	va_list args;
@@ -131,8 +136,8 @@ int actions_finish(struct actions *a, const struct entry_set *set)
 		json_object_object_add(o, "next", set ? json_next_boot(&next) : NULL);
 		json_print(o);
 	} else if (set && next.entry) {
-		printf("next boot: %.*s, %s pages (%s)\n", (int)next.entry->id.n, next.entry->id.p,
-		       page_size_title(next.entry->page_size), next.explanation);
+		printf("next boot%s: %.*s, %s pages (%s)\n", next_boot_condition(set), (int)next.entry->id.n,
+		       next.entry->id.p, page_size_title(next.entry->page_size), next.explanation);
 	} else if (set) {
 		puts("next boot: no entry can be started");
 	}

@@ -32,6 +32,8 @@ struct next_boot {
 void next_boot(const struct entry_set *set, struct next_boot *ret);
 /* The same without the one-shot: what boots from then on. */
 void default_boot(const struct entry_set *set, struct next_boot *ret);
+/* Empty, or what the prediction depends on: a loader that does not say what it is decides for itself. */
+const char *next_boot_condition(const struct entry_set *set);
 /* {id, page_size, reason} */
 json_object *json_next_boot(const struct next_boot *next);
 

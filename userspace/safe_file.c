@@ -7,6 +7,10 @@
 
 #include "safe_file.h"
 
+/* Readers of the folder pass over such a name: it does not end in .conf or .efi. */
+#define TEMPORARY_PREFIX ".granule-"
+#define TEMPORARY_SUFFIX ".tmp"
+
 static char *folder_of(const char *path)
 {
 	_cleanup_free_ char *copy = xstrdup(path);
@@ -43,6 +47,21 @@ static int make_folders(const char *folder)
 	return sync_folder(parent);
 }
 
+/* Removes what interrupted runs left in a folder. Nobody else writes there now: changes are made under a
+ * lock. */
+static void remove_leftovers(const char *folder)
+{
+	_cleanup_dir_ DIR *dir = opendir(folder);
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		struct span name = span_of(d->d_name);
+		if (span_starts(name, SPAN(TEMPORARY_PREFIX)) &&
+		    span_ends_nocase(name, SPAN(TEMPORARY_SUFFIX)))
+			unlinkat(dirfd(dir), d->d_name, 0);
+	}
+}
+
 int safe_file_open(const char *path, struct safe_file *ret)
 {
 	_cleanup_free_ char *folder = folder_of(path);
@@ -51,8 +70,8 @@ int safe_file_open(const char *path, struct safe_file *ret)
 	*ret = (struct safe_file){ .fd = -1 };
 	if (r < 0)
 		return r;
-	/* The name tells readers of the folder to pass over it (it does not end in .conf or .efi). */
-	ret->temporary = xprintf("%s/.granule-%d.tmp", folder, (int)getpid());
+	remove_leftovers(folder);
+	ret->temporary = xprintf("%s/" TEMPORARY_PREFIX "%d" TEMPORARY_SUFFIX, folder, (int)getpid());
 	ret->fd = open(ret->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (ret->fd < 0) {
 		r = -errno;

@@ -49,35 +49,34 @@ int wish_variable(struct actions *a, struct entry_set *set, const char *name, co
 	return 0;
 }
 
-/* The whole of loader.conf with one key changed. */
-static char *changed_conf(const char *old, const char *key, const char *value)
-{
-	size_t size = strlen(old) + strlen(key) + (value ? strlen(value) : 0) + 8;
-	char *out = xalloc(size);
-	struct text t = text_in(out, size);
-
-	loader_conf_set(span_of(old), span_of(key), span_of(value), &t);
-	return out;
-}
-
 int wish_conf(struct actions *a, struct entry_set *set, const struct places *places, const char *key,
 	      const char *value)
 {
-	const char *old = set->conf_text ? set->conf_text : "";
 	_cleanup_free_ char *path = path_join(places->boot, "loader/loader.conf");
-	_cleanup_free_ char *text = changed_conf(old, key, value);
+	size_t size = set->conf_size + strlen(key) + (value ? strlen(value) : 0) + 8;
+	_cleanup_free_ char *text = xalloc(size);
+	struct text t = text_in(text, size);
+	struct span old = { set->conf_text, set->conf_size };
 
-	if (strcmp(text, old) == 0)
+	int error = loader_conf_set(old, span_of(key), span_of(value), &t);
+	if (!error && span_equal(text_span(&t), old))
 		return 0;
-	int r = a->options->dry_run ? 0 : safe_file_write(path, text, strlen(text));
+	int r = error ? -EINVAL : set->conf_problem ? -EIO : 0;
+	if (r == 0 && !a->options->dry_run)
+		r = safe_file_write(path, text, t.n);
 	if (r < 0) {
-		complain("%s: cannot be written: %s", path, strerror(-r));
+		complain("%s: cannot be written: %s", path,
+			 set->conf_problem ? set->conf_problem : strerror(-r));
 		return r;
 	}
 	if (value)
 		action(a, "set %s to %s in %s", key, value, path);
 	else
 		action(a, "removed %s from %s", key, path);
-	remember(set, &set->conf_text, text);
+	free(set->conf_text);
+	set->conf_text = text;
+	set->conf_size = t.n;
+	text = NULL;
+	entry_set_input(set);
 	return 0;
 }

@@ -50,6 +50,9 @@ void publish_loader(struct boot *b, UINT64 time_init_us);
 void publish_entries(const struct boot *b);
 /* Variables about the entry that is about to start. */
 void publish_selected(const struct boot *b, const struct entry *entry, const struct choose_result *result);
+/* No entry runs: takes back what publish_selected() said. With a result, what came of the wishes stays on
+ * record for a system that firmware starts in some other way. */
+void publish_none(const struct boot *b, const struct choose_result *result);
 
 /* ---- menu.c ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <granule/error.h>
+#include <granule/path.h>
 
 #include "boot.h"
 #include "efi_cpu.h"
@@ -55,6 +56,32 @@ static void look_into_uki(EFI_FILE_HANDLE file, struct image_head *head)
 		head->has_arm64 = arm64_image_parse(inner, n, &head->arm64) == 0;
 }
 
+/* Whether the initrds are there. What cannot be read to its end is found out when the entry is started. */
+static bool look_at_initrds(struct boot *b, struct entry *e)
+{
+	UINT64 total = 0;
+
+	if (e->bls.start != BLS_START_LINUX || !e->bls.n_initrd)
+		return true;
+	for (unsigned i = 0; i < e->bls.n_initrd; i++) {
+		EFI_STATUS status;
+		UINT64 size = 0;
+		EFI_FILE_HANDLE file = efi_open(b->root, e->bls.initrd[i], &status);
+
+		if (file)
+			status = efi_file_size(file, &size);
+		efi_close(file);
+		if (EFI_ERROR(status)) {
+			fail_file(b, e, e->bls.initrd[i], efi_status_text(status));
+			return false;
+		}
+		total += size;
+	}
+	if (!total)
+		fail_file(b, e, e->bls.initrd[0], efi_status_text(EFI_END_OF_FILE));
+	return total != 0;
+}
+
 /* Looks at the file that the entry starts; sets its page size, or marks it. */
 static void look_at_image(struct boot *b, struct entry *e)
 {
@@ -103,14 +130,7 @@ static bool for_this_architecture(const struct entry *e)
 /* An entry that starts this very program would go in circles. */
 static bool starts_ourselves(const struct boot *b, const struct entry *e)
 {
-	if (e->bls.start != BLS_START_EFI || !b->own_path.n)
-		return false;
-	CHAR16 *path = efi_path(e->bls.path);
-	struct span p = efi_to_utf8(path, (UINTN)-1);
-	bool same = span_equal_nocase(p, b->own_path);
-	efi_free(path);
-	efi_free((void *)p.p);
-	return same;
+	return e->bls.start == BLS_START_EFI && b->own_path.n && path_same(e->bls.path, b->own_path);
 }
 
 static void add_entry(struct boot *b, struct entry *e)
@@ -143,14 +163,14 @@ static void say_error(struct span file_name, int error, size_t offset)
 	efi_message(file_name, text_span(&t));
 }
 
-static BOOLEAN load_entry(struct span found_name, void *context)
+static void load_entry(struct span found_name, void *context)
 {
 	struct boot *b = context;
 	struct span text = SPAN_NONE;
 	size_t offset;
 
 	if (!bls_file_name_valid(found_name))
-		return TRUE;
+		return;
 
 	struct span path = efi_join(ENTRIES_FOLDER, "/", found_name);
 	EFI_STATUS status = efi_read_text(b->root, path, ENTRY_FILE_MAX, &text);
@@ -158,7 +178,7 @@ static BOOLEAN load_entry(struct span found_name, void *context)
 	if (EFI_ERROR(status)) {
 		efi_message(found_name, status == EFI_BAD_BUFFER_SIZE ? SPAN("skipped: larger than 64 KiB")
 								      : span_of(efi_status_text(status)));
-		return TRUE;
+		return;
 	}
 
 	/* Entries live until the kernel starts: their memory is not freed one by one. */
@@ -172,12 +192,11 @@ static BOOLEAN load_entry(struct span found_name, void *context)
 	int error = bls_parse(text, efi_new(char, text.n + 1), text.n + 1, &e->bls, &offset);
 	if (error) {
 		say_error(found_name, error, offset);
-		return TRUE;
+		return;
 	}
 	if (!for_this_architecture(e) || starts_ourselves(b, e))
-		return TRUE;
+		return;
 	add_entry(b, e);
-	return TRUE;
 }
 
 void entries_load(struct boot *b)
@@ -193,7 +212,7 @@ void entries_load(struct boot *b)
 
 		if (feature)
 			entry_fail(b, e, span_of(feature));
-		else
+		else if (look_at_initrds(b, e))
 			look_at_image(b, e);
 	}
 	entry_sort(b->entries, b->n_entries);

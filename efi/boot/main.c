@@ -144,6 +144,7 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 		choose(&b->input, &result);
 	}
 
+	publish_none(b, &result);
 	efi_message(SPAN_NONE, b->n_entries ? SPAN("no entry can be started, back to firmware")
 					    : SPAN("no entries in loader/entries, back to firmware"));
 	return EFI_NOT_FOUND;

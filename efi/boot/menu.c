@@ -8,6 +8,8 @@
 #define COLUMNS 79
 #define TIMER_100NS_PER_S 10000000u
 #define KEY_ESCAPE 0x17
+/* Time for a person to go on typing. */
+#define IDLE_SECONDS 60
 /* Firmware arms it before it starts a boot option (UEFI 3.1.2); in the menu a person may take longer. */
 #define WATCHDOG_SECONDS 300
 #define WATCHDOG_CODE 0x10000 /* below are firmware's own */
@@ -121,17 +123,18 @@ out:
 }
 
 /* Reads a number and Enter. Returns the index of the entry, or SIZE_MAX when the time is over or Enter came
- * alone. */
-static size_t ask(const struct boot *b, UINT32 seconds)
+ * alone. `seconds` is the time for the first key, IDLE_SECONDS that for each further one: a stray byte on a
+ * serial line must not keep a machine from booting. Both are without end when `forever`. */
+static size_t ask(const struct boot *b, UINT32 seconds, bool forever)
 {
 	EFI_INPUT_KEY key;
 	size_t picked = 0;
 
 	put(SPAN("Entry: "));
-	while (wait_key(seconds, &key)) {
+	while (wait_key(forever ? 0 : seconds, &key)) {
 		CHAR16 c = key.UnicodeChar;
 
-		seconds = 0; /* somebody is there */
+		seconds = IDLE_SECONDS;
 		if (c >= '0' && c <= '9' && picked <= b->n_entries) {
 			char digit = (char)c;
 			picked = picked * 10 + (size_t)(c - '0');
@@ -153,28 +156,33 @@ static size_t ask(const struct boot *b, UINT32 seconds)
 	return SIZE_MAX;
 }
 
+static void say_seconds(UINT32 seconds)
+{
+	char line[80];
+	struct text t = text_in(line, sizeof(line));
+
+	text_add(&t, SPAN("Boots in "));
+	text_add_number(&t, seconds, 1);
+	text_add(&t, SPAN(" s.\r\n"));
+	put(text_span(&t));
+}
+
 size_t menu_run(struct boot *b, const struct choose_result *chosen)
 {
 	EFI_INPUT_KEY key;
-	UINT32 seconds = b->conf.menu == MENU_TIMEOUT ? b->conf.timeout_s : 0;
+	bool forever = b->conf.menu == MENU_FORCE;
 	bool pressed = b->conf.menu != MENU_DISABLED && read_key(&key);
+	UINT32 seconds = pressed ? IDLE_SECONDS : b->conf.timeout_s;
 
 	if (b->conf.menu == MENU_DISABLED || (b->conf.menu == MENU_HIDDEN && !pressed))
 		return SIZE_MAX;
 
 	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeMenuUSec", efi_now_us());
 	show(b, chosen);
-	if (seconds && !pressed) {
-		char line[80];
-		struct text t = text_in(line, sizeof(line));
-
-		text_add(&t, SPAN("Boots in "));
-		text_add_number(&t, seconds, 1);
-		text_add(&t, SPAN(" s.\r\n"));
-		put(text_span(&t));
-	}
+	if (!forever)
+		say_seconds(seconds);
 	BS->SetWatchdogTimer(0, WATCHDOG_CODE, 0, NULL);
-	size_t picked = ask(b, pressed ? 0 : seconds);
+	size_t picked = ask(b, seconds, forever);
 	BS->SetWatchdogTimer(WATCHDOG_SECONDS, WATCHDOG_CODE, 0, NULL);
 	return picked;
 }

@@ -117,7 +117,8 @@ void publish_entries(const struct boot *b)
 	efi_free(all);
 }
 
-void publish_selected(const struct boot *b, const struct entry *entry, const struct choose_result *result)
+static void publish_record(const struct boot *b, const struct entry *entry,
+			   const struct choose_result *result)
 {
 	char *buffer = efi_new(char, BOOT_RECORD_MAX);
 	struct text record = text_in(buffer, BOOT_RECORD_MAX);
@@ -130,7 +131,21 @@ void publish_selected(const struct boot *b, const struct entry *entry, const str
 	}
 	efi_var_publish(&efi_granule_guid, L"GranuleBoot", text_span(&record));
 	efi_free(buffer);
+}
 
+void publish_selected(const struct boot *b, const struct entry *entry, const struct choose_result *result)
+{
+	publish_record(b, entry, result);
 	efi_var_publish(&efi_loader_guid, L"LoaderEntrySelected", entry->id);
 	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeExecUSec", efi_now_us());
+}
+
+void publish_none(const struct boot *b, const struct choose_result *result)
+{
+	efi_var_delete(&efi_loader_guid, L"LoaderEntrySelected");
+	efi_var_delete(&efi_loader_guid, L"LoaderTimeExecUSec");
+	if (result)
+		publish_record(b, NULL, result);
+	else
+		efi_var_delete(&efi_granule_guid, L"GranuleBoot");
 }

@@ -71,6 +71,7 @@ void entry_start(struct boot *b, struct entry *e, const struct choose_result *re
 	publish_selected(b, e, result);
 	status = BS->StartImage(kernel, NULL, NULL);
 	kernel = NULL; /* firmware unloads an application that came back */
+	publish_none(b, NULL);
 	efi_free(options);
 	struct span what = efi_join(e->bls.path, " came back: ", span_of(efi_status_text(status)));
 	entry_fail(b, e, what);

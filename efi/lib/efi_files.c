@@ -5,7 +5,7 @@
 #define READ_AT_ONCE (4u << 20)
 /* Room for EFI_FILE_INFO with the longest name of FAT (255 UTF-16 units). */
 #define INFO_SIZE (sizeof(EFI_FILE_INFO) + 256 * sizeof(CHAR16))
-/* More than any real folder; ends the walk through one whose cluster chain is a loop. */
+/* More than any real folder. */
 #define LIST_MAX 100000u
 
 static EFI_GUID file_info_guid = EFI_FILE_INFO_ID;
@@ -80,15 +80,32 @@ EFI_STATUS efi_read_text(EFI_FILE_HANDLE root, struct span path, UINTN max, stru
 	return status;
 }
 
-EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path, BOOLEAN (*each)(struct span name, void *context),
-		    void *context)
-{
-	EFI_STATUS status;
-	EFI_FILE_HANDLE folder = efi_open(root, path, &status);
+/* Names of a folder, read to the end before any is used: the handle is closed when files are opened. */
+struct names {
+	struct span *items;
+	UINTN n, room;
+};
 
-	if (!folder)
-		return status;
+static void add_name(struct names *list, struct span name)
+{
+	if (list->n == list->room) {
+		UINTN room = list->room ? list->room * 2 : 64;
+		struct span *grown = efi_new(struct span, room);
+
+		for (UINTN i = 0; i < list->n; i++)
+			grown[i] = list->items[i];
+		efi_free(list->items);
+		list->items = grown;
+		list->room = room;
+	}
+	list->items[list->n++] = name;
+}
+
+static EFI_STATUS read_names(EFI_FILE_HANDLE folder, struct names *ret)
+{
 	EFI_FILE_INFO *info = efi_alloc(INFO_SIZE);
+	EFI_STATUS status = EFI_SUCCESS;
+
 	for (UINTN i = 0; i < LIST_MAX; i++) {
 		UINTN size = INFO_SIZE;
 
@@ -98,12 +115,33 @@ EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path, BOOLEAN (*each)(stru
 		if (info->Attribute & EFI_FILE_DIRECTORY)
 			continue;
 		struct span name = efi_to_utf8(info->FileName, 256);
-		BOOLEAN go_on = each(name, context);
-		efi_free((void *)name.p);
-		if (!go_on)
+		/* A name comes twice only where the chain of clusters leads back to its start. */
+		if (ret->n && span_equal(name, ret->items[0])) {
+			efi_free((void *)name.p);
+			status = EFI_VOLUME_CORRUPTED;
 			break;
+		}
+		add_name(ret, name);
 	}
 	efi_free(info);
+	return status;
+}
+
+EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path, void (*each)(struct span name, void *context),
+		    void *context)
+{
+	EFI_STATUS status;
+	EFI_FILE_HANDLE folder = efi_open(root, path, &status);
+	struct names names = { 0 };
+
+	if (!folder)
+		return status;
+	status = read_names(folder, &names);
 	efi_close(folder);
+	for (UINTN i = 0; i < names.n; i++) {
+		each(names.items[i], context);
+		efi_free((void *)names.items[i].p);
+	}
+	efi_free(names.items);
 	return status;
 }

@@ -20,8 +20,9 @@ EFI_STATUS efi_read_at(EFI_FILE_HANDLE file, UINT64 offset, void *buffer, UINTN 
 /* Reads a whole small file into new memory. EFI_BAD_BUFFER_SIZE if it is larger than `max`. */
 EFI_STATUS efi_read_text(EFI_FILE_HANDLE root, struct span path, UINTN max, struct span *ret);
 
-/* Calls `each` with the name of every regular file of a folder, until it returns FALSE. */
-EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path, BOOLEAN (*each)(struct span name, void *context),
+/* Calls `each` with the name of every regular file of a folder. On an error, also EFI_VOLUME_CORRUPTED for a
+ * folder that never ends, it is called for the names before. */
+EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path, void (*each)(struct span name, void *context),
 		    void *context);
 
 #endif

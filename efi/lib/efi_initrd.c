@@ -117,7 +117,9 @@ EFI_STATUS efi_initrd_offer(EFI_FILE_HANDLE root, const struct span *paths, unsi
 	*ret = NULL;
 	*ret_failed = 0;
 	EFI_STATUS status = open_all(root, paths, n, files, sizes, &total, ret_failed);
-	if (EFI_ERROR(status) || !total)
+	if (!EFI_ERROR(status) && !total)
+		status = EFI_END_OF_FILE; /* a kernel that was promised an initrd would panic without */
+	if (EFI_ERROR(status))
 		goto out;
 
 	*ret_failed = n; /* not about one file from here on */

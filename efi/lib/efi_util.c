@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <granule/path.h>
 #include <granule/variables.h>
 
 #include "efi_util.h"
@@ -105,17 +106,12 @@ struct span efi_to_utf8(const CHAR16 *s, UINTN max)
 
 CHAR16 *efi_path(struct span path)
 {
-	CHAR16 *p = efi_to_utf16(path, NULL);
+	char *buffer = efi_new(char, path.n + 2);
+	struct text normal = text_in(buffer, path.n + 2);
 
-	if (!path.n || (p[0] != '/' && p[0] != '\\')) {
-		struct span rooted = efi_join(SPAN("/"), "", path);
-		efi_free(p);
-		p = efi_to_utf16(rooted, NULL);
-		efi_free((void *)rooted.p);
-	}
-	for (UINTN i = 0; p[i]; i++)
-		if (p[i] == '/')
-			p[i] = '\\';
+	path_normal(path, '\\', &normal);
+	CHAR16 *p = efi_to_utf16(text_span(&normal), NULL);
+	efi_free(buffer);
 	return p;
 }
 
@@ -165,13 +161,17 @@ const char *efi_status_text(EFI_STATUS status)
 	case EFI_LOAD_ERROR:
 		return "load error (damaged image)";
 	case EFI_INVALID_PARAMETER:
-		return "invalid parameter";
+		return "invalid parameter, or a folder";
 	case EFI_OUT_OF_RESOURCES:
 		return "out of memory";
 	case EFI_DEVICE_ERROR:
 		return "device error";
 	case EFI_VOLUME_CORRUPTED:
 		return "file system is damaged";
+	case EFI_BAD_BUFFER_SIZE:
+		return "too large";
+	case EFI_END_OF_FILE:
+		return "file is empty";
 	case EFI_NO_MEDIA:
 	case EFI_MEDIA_CHANGED:
 		return "medium is gone";

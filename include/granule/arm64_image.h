@@ -57,9 +57,9 @@ struct image_head {
 int arm64_image_parse(const void *head, size_t size, struct arm64_image *ret);
 
 /* Reads a zboot header. `file_size` bounds the payload (pass UINT64_MAX if not known). ERROR_MAGIC when it is
- * not zboot; ERROR_RANGE when the payload overlaps the header or is empty; ERROR_SYNTAX for an unterminated name or
- * a foreign magic, both with *ret_offset the field at fault; ERROR_TRUNCATED when it lies outside the file, with the
- * size that it needs. */
+ * not zboot; ERROR_RANGE when the payload overlaps the header or is empty; ERROR_SYNTAX for an unterminated
+ * name or a foreign magic, both with *ret_offset the field at fault; ERROR_TRUNCATED when it lies outside the
+ * file, with the size that it needs. */
 int zboot_parse(const void *head, size_t size, uint64_t file_size, struct zboot *ret, size_t *ret_offset);
 
 /* Tells what a file is from its first `size` bytes (give PE_HEAD_SIZE, or the whole file if shorter) and its

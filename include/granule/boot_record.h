@@ -16,9 +16,11 @@
 
 #include <granule/choose.h>
 
-#define BOOT_RECORD_MAX 2048 /* bytes; volatile variables are kept small */
+#define BOOT_RECORD_ASKED_MAX 255 /* bytes of a wish; an id has no more */
+#define BOOT_RECORD_MAX 4096      /* bytes; volatile variables are kept small */
 
-/* Writes all lines but `failed`. */
+/* Writes all lines but `failed`. `entry` is NULL when none could be started: then the lines about it are
+ * missing. */
 void boot_record_format(const struct entry *entry, const struct choose_input *input,
 			const struct choose_result *result, struct text *ret);
 

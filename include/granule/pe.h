@@ -29,9 +29,12 @@ struct pe {
 	uint16_t major_image_version; /* kernel: >= 1 means that it takes the initrd from LoadFile2 */
 	uint16_t dll_characteristics;
 	uint32_t section_alignment;
+	uint32_t image_size; /* bytes when loaded */
 	uint32_t n_sections;
-	uint64_t sections_offset; /* of the section table, in the file */
-	uint64_t header_end;      /* first byte after the section table */
+	uint32_t n_directories;      /* data directories that the headers have room for */
+	uint64_t directories_offset; /* of the first, in the file */
+	uint64_t sections_offset;    /* of the section table, in the file */
+	uint64_t header_end;         /* first byte after the section table */
 	bool pe32_plus;
 };
 
@@ -52,8 +55,9 @@ int pe_parse(const void *head, size_t size, struct pe *ret, size_t *ret_offset);
 /* The i-th section (from 0) of an image that pe_parse() accepted, from the same bytes. */
 void pe_section_at(const void *head, const struct pe *pe, uint32_t i, struct pe_section *ret);
 
-/* Checks that a file of `file_size` bytes holds every section. ERROR_TRUNCATED if not; *ret_needed is then
- * the size that it should have at least. */
+/* Checks that a file of `file_size` bytes holds every section, and that the tables which firmware walks
+ * through (base relocations, debug) lie within the loaded image. ERROR_TRUNCATED: *ret_needed is the size
+ * that the file should have at least; ERROR_RANGE: *ret_needed is the offset of the data directories. */
 int pe_check_complete(const void *head, const struct pe *pe, uint64_t file_size, uint64_t *ret_needed);
 
 /* UEFI short name of a machine as in the BLS key `architecture` ("aa64", "x64"...); NULL for others. */

@@ -311,3 +311,47 @@ def test_a_loader_that_does_not_know_preferred_entries_is_not_predicted_to_obey_
     assert next_id(machine) == "os-64k.conf"
     machine.loader(name="systemd-boot 252", features=1 << 2 | 1 << 3)
     assert next_id(machine) == "os-4k.conf"
+
+
+def test_a_missing_or_empty_initrd_makes_an_entry_unusable_as_in_the_loader(machine):
+    file = machine.efi / "loader/entries/os-4k.conf"
+    text = file.read_text()
+    for path, content, why in (("/gone", None, "not found"), ("/empty", b"", "file is empty"), ("/EFI", None, "folder")):
+        if content is not None:
+            (machine.efi / path[1:]).write_bytes(content)
+        file.write_text(text + f"initrd {path}\n")
+        assert why in machine.entries()["os-4k.conf"]["problem"]
+        assert next_id(machine) == "os-16k.conf"
+        assert machine.run("once", "4k").returncode == 1
+
+
+def test_the_entry_that_starts_the_boot_manager_itself_is_passed_over(machine):
+    machine.set_variable("LoaderImageIdentifier", "\\EFI\\BOOT\\BOOTAA64.EFI")
+    (machine.efi / "loader/entries/a-self.conf").write_text("sort-key 0\nefi /efi/boot//bootaa64.efi\n")
+    assert next_id(machine) == "os-4k.conf"
+
+
+def test_paths_with_doubled_slashes_are_found_as_by_the_loader(machine):
+    file = machine.efi / "loader/entries/os-4k.conf"
+    file.write_text(file.read_text().replace("linux /", "linux //"))
+    assert machine.entries()["os-4k.conf"]["problem"] is None
+
+
+def test_an_empty_root_is_a_usage_error(machine):
+    done = machine.run("list", "--root", "", root=False)
+    assert done.returncode == 2 and "--root: is empty" in done.stderr
+
+
+def test_a_loader_conf_with_a_nul_is_read_to_its_end_and_never_rewritten(machine):
+    conf = machine.efi / "loader/loader.conf"
+    conf.write_bytes(b"# mine\ntimeout 0\0\ndefault os-64k.conf\n")
+    assert next_id(machine) == "os-64k.conf"
+    done = machine.run("set", "4k")
+    assert done.returncode == 1 and "NUL" in done.stderr
+    assert conf.read_bytes() == b"# mine\ntimeout 0\0\ndefault os-64k.conf\n"
+
+
+def test_a_loader_conf_that_cannot_be_read_is_passed_over_with_a_word(machine):
+    (machine.efi / "loader/loader.conf").mkdir()
+    done = machine.run("status")
+    assert done.returncode == 0 and "loader.conf" in done.stderr and "os-4k.conf" in done.stdout

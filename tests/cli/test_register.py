@@ -303,3 +303,94 @@ def test_names_that_no_loader_takes_are_refused_before_anything_is_written(syste
     done = system.run("register")
     assert done.returncode == 1 and "not a name for an entry" in done.stderr and done.stderr.count("\n") == 1
     assert [f for f in system.files() if f not in before] == ["loader/entries.srel"]
+
+
+# ---- what must not change behind the owner's back ----
+
+
+def leading_size(system):
+    return next(iter(system.entries().values()))["page_size"]
+
+
+def test_without_a_policy_register_keeps_the_leading_class_whatever_runs(system):
+    """Run from a one-shot 64K boot, or on a build machine: what runs is not what is wanted."""
+    system.loader()
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    system.kernel("6.1-64k", images.arm64(3, release="6.1-64k"))
+    system.entry("old", images.arm64(1), sort_key="a")
+    system.ok("register")
+    assert next_boot_size(system) == "4k"
+    (system.efi / "loader/entries/old.conf").unlink()
+    assert leading_size(system) == "4k", "the class of the default leads"
+    system.kernel("6.2-64k", images.arm64(3, release="6.2-64k"))
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"), initrd=b"another")
+    system.ok("register")
+    assert leading_size(system) == "4k"
+
+
+def next_boot_size(system):
+    return system.json("status")["next"]["page_size"]
+
+
+@pytest.mark.parametrize("spell", [lambda p: p.replace("/", "\\"), lambda p: p[1:], lambda p: "/" + p, str.upper])
+def test_files_that_somebody_else_names_in_another_spelling_stay(system, spell):
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    system.ok("register")
+    [entry] = system.entries().values()
+    initrd = dict(keys_of(system, "test-6.1-4k-4k.conf"))["initrd"]
+    (system.efi / "loader/entries/mine.conf").write_text(f"linux {spell(entry['image'])}\ninitrd {spell(initrd)}\n")
+    system.ok("unregister", "test-6.1-4k-4k")
+    assert (system.efi / entry["image"][1:]).exists() and (system.efi / initrd[1:]).exists()
+
+
+def test_files_named_by_an_entry_for_another_architecture_stay(system):
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    system.ok("register")
+    [entry] = system.entries().values()
+    (system.efi / "loader/entries/x.conf").write_text(f"architecture x64\nlinux {entry['image']}\n")
+    system.ok("unregister", "test-6.1-4k-4k")
+    assert (system.efi / entry["image"][1:]).exists()
+
+
+def test_runs_at_the_same_time_wait_for_each_other(tmp_path):
+    for round_ in range(5):
+        system = System(tmp_path / str(round_))
+        known = old_and_new(system)
+        commands = [[str(system.program), "register", "--root", str(system.root)] for _ in range(4)]
+        running = [subprocess.Popen(c, stdout=subprocess.DEVNULL) for c in commands]
+        assert [p.wait() for p in running] == [0] * 4
+        assert len(check_all_entries_whole(system, known)) == 4
+
+
+def test_what_an_interrupted_run_left_is_removed_by_the_next(system):
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    folder = system.efi / "test/6.1-4k"
+    folder.mkdir(parents=True)
+    (folder / ".granule-99.tmp").write_bytes(b"half a kernel")
+    system.ok("register")
+    assert not list(system.efi.rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("token", ["../../tok", "a/b", "x y", ".", "..", "\u00fcni", "tok;$(id)"])
+def test_a_token_that_is_no_name_writes_nothing(system, token):
+    (system.root / "etc/kernel/entry-token").write_text(token + "\n")
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    before = sorted(system.root.rglob("*"))
+    assert system.run("register").returncode == 1
+    assert set(sorted(system.root.rglob("*"))) - set(before) <= {system.efi / "loader",
+                                                                 system.efi / "loader/entries.srel"}
+
+
+def test_a_release_that_climbs_writes_nothing(system):
+    (system.root / "Image").write_bytes(images.arm64(1, release="6.1/../../../../escape/x"))
+    done = system.run("register", "--kernel", system.root / "Image", "--no-initrd")
+    assert done.returncode == 1 and "not a name for an entry" in done.stderr
+    system.kernel("..", images.arm64(1, release="6.1"))
+    assert "not a name for an entry" in system.run("register").stderr
+
+
+def test_files_of_package_managers_amid_an_update_are_no_kernels(system):
+    for ending in (".dpkg-new", ".dpkg-tmp", ".rpmsave", ".old"):
+        system.kernel("6.1" + ending, images.arm64(1))
+    done = system.run("register")
+    assert done.returncode == 1 and "no kernels there" in done.stderr

@@ -31,13 +31,37 @@ static void a_record_of_a_choice(void **state)
 			    "page-size=64k\n"
 			    "kind=selectable\n"
 			    "reason=default-config\n"
-			    "explain=default entry of loader.conf; one-shot gone.conf: no such entry\n"
 			    "asked.oneshot=gone.conf\n"
 			    "outcome.oneshot=no-entry\n"
 			    "asked.default-config=b*\n"
 			    "outcome.default-config=chosen\n"
 			    "asked.policy=4k\n"
-			    "outcome.policy=not-asked\n");
+			    "outcome.policy=not-asked\n"
+			    "explain=default entry of loader.conf; one-shot gone.conf: no such entry\n");
+
+	/* Nothing could be started: the wishes stay on record, no entry is named. */
+	t = text_in(buffer, sizeof(buffer));
+	boot_record_format(NULL, &in, &result, &t);
+	assert_memory_equal(buffer, "asked.oneshot=gone.conf\n", 24);
+}
+
+static void a_wish_of_any_length_is_recorded(void **state)
+{
+	char *wish = test_malloc(3000), buffer[BOOT_RECORD_MAX];
+	struct choose_input in = { .default_variable = { wish, 3000 } };
+	struct text t = text_in(buffer, sizeof(buffer));
+	struct choose_result result;
+	enum choose_outcome outcome;
+	struct span asked;
+
+	(void)state;
+	memset(wish, 'x', 3000);
+	choose(&in, &result);
+	boot_record_format(NULL, &in, &result, &t);
+	assert_true(boot_record_rule(text_span(&t), RULE_DEFAULT, &asked, &outcome));
+	assert_int_equal(outcome, OUTCOME_NO_ENTRY);
+	assert_int_equal(asked.n, BOOT_RECORD_ASKED_MAX + 3);
+	test_free(wish);
 }
 
 static void rules_are_read_back(void **state)
@@ -204,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_of_a_choice),
+		cmocka_unit_test(a_wish_of_any_length_is_recorded),
 		cmocka_unit_test(rules_are_read_back),
 		cmocka_unit_test(every_rule_comes_back_as_it_was_written),
 		cmocka_unit_test(lines_of_a_record),
