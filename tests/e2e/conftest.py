@@ -37,11 +37,12 @@ def boot(tmp_path, esp):
     """boot(cpu=..., state=folder): starts a machine with the staged ESP, and returns it when its shell is ready."""
     machines = []
 
-    def start(cpu=ALL_SIZES, state=None, wait=True):
+    def start(cpu=ALL_SIZES, state=None, wait=True, icount=True):
         disk = tmp_path / "disk"
         if not disk.exists():
             make_disk(disk, esp.path, state)
         machine = Machine(tmp_path, disk, cpu)
+        machine.icount = icount
         machines.append(machine)
         return machine.start(wait)
 

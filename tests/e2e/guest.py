@@ -104,19 +104,35 @@ def needed_libraries(program, root):
     return found
 
 
-def make_initramfs(path):
+def guest_files():
+    """Everything that the guest consists of: (name, content, mode)."""
     root, granule = sysroot(), BUILD / "aarch64" / "granule"
+    yield "init", INIT.encode(), 0o100755
+    yield "bin/busybox", (root / "bin/busybox").read_bytes(), 0o100755
+    yield "bin/getconf", (root / "usr/bin/getconf").read_bytes(), 0o100755
+    yield "bin/granule", granule.read_bytes(), 0o100755
+    for name, file in needed_libraries(granule, root).items():
+        yield f"lib/{name}", file.read_bytes(), 0o100755
+    yield ("usr/local/lib/granule/granule-bootaa64.efi", (BUILD / "granule-bootaa64.efi").read_bytes(), 0o100644)
+
+
+def make_initramfs(path):
     cpio = Cpio()
     cpio.folder("dev")
     cpio.add("dev/console", mode=0o020600, device=(5, 1))
-    cpio.file("init", INIT.encode())
-    cpio.file("bin/busybox", (root / "bin/busybox").read_bytes())
-    cpio.file("bin/granule", granule.read_bytes())
-    cpio.file("bin/getconf", (root / "usr/bin/getconf").read_bytes())
-    for name, file in needed_libraries(granule, root).items():
-        cpio.file(f"lib/{name}", file.read_bytes())
-    cpio.file("usr/local/lib/granule/granule-bootaa64.efi", (BUILD / "granule-bootaa64.efi").read_bytes(), 0o100644)
+    for name, data, mode in guest_files():
+        cpio.file(name, data, mode)
     path.write_bytes(cpio.finish())
+
+
+def unpack_guest(folder):
+    """The same as a tree, for a disk."""
+    for name in ("dev", "proc", "sys", "run", "tmp", "efi", "state", "boot", "var", "etc"):
+        (folder / name).mkdir(parents=True)
+    for name, data, mode in guest_files():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+        (folder / name).chmod(mode & 0o777)
 
 
 def make_disk(path, esp, state=None):
