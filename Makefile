@@ -4,6 +4,7 @@
 #   make            the command for this machine and for arm64, and the boot manager for aa64 and x64
 #   make demo       set up, and show the main job on real kernels under real firmware
 #   make check      set up, and run all tests
+#   make check-long more executions of the fuzz targets, more random machines
 #   make install    DESTDIR=, prefix=
 
 VERSION := 0.1.0
@@ -41,7 +42,7 @@ Q := @
 say = @printf '  %-8s %s\n'
 endif
 
-.PHONY: all check demo deps install format clean check-unit check-fuzz check-cli check-e2e kernels quiet-deps
+.PHONY: all check check-long demo deps install format clean check-unit check-fuzz check-cli check-e2e kernels quiet-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -219,6 +220,11 @@ check-e2e: all kernels
 # Packages first, then a fresh make that finds them.
 check: deps
 	@$(MAKE) --no-print-directory all check-unit check-fuzz check-cli check-e2e
+
+# More of what is random; takes about half an hour on two cores.
+check-long: deps
+	@$(MAKE) --no-print-directory check-fuzz FUZZ_RUNS=200000
+	@GRANULE_SEEDS=60 $(MAKE) --no-print-directory check-e2e
 
 demo: deps
 	@$(MAKE) --no-print-directory -s all
