@@ -13,10 +13,12 @@ struct pe_file {
 	size_t optional, sections; /* where these begin */
 };
 
-/* Headers of an EFI program whose PE header is at `at`, with empty sections. */
-static inline void pe_file_init(struct pe_file *f, uint32_t at, uint16_t machine, uint16_t n_sections)
+/* Headers of an EFI program whose PE header is at `at`, with empty sections. 112 bytes of optional header
+ * have no data directories, 240 have 16. */
+static inline void pe_file_init_sized(struct pe_file *f, uint32_t at, uint16_t machine, uint16_t n_sections,
+				      uint16_t optional_size)
 {
-	enum { coff_size = 24, optional_size = 112 };
+	enum { coff_size = 24 };
 
 	*f = (struct pe_file){ .optional = at + coff_size, .sections = at + coff_size + optional_size };
 	f->n = f->sections + 40u * n_sections;
@@ -32,6 +34,11 @@ static inline void pe_file_init(struct pe_file *f, uint32_t at, uint16_t machine
 	write_le16(f->bytes + f->optional + 44, 3);       /* MajorImageVersion */
 	write_le16(f->bytes + f->optional + 68, PE_SUBSYSTEM_EFI_APPLICATION);
 	write_le16(f->bytes + f->optional + 70, PE_NX_COMPATIBLE);
+}
+
+static inline void pe_file_init(struct pe_file *f, uint32_t at, uint16_t machine, uint16_t n_sections)
+{
+	pe_file_init_sized(f, at, machine, n_sections, 112);
 }
 
 static inline void pe_file_section(struct pe_file *f, uint32_t i, const struct pe_section *s)

@@ -176,6 +176,43 @@ static void the_headers_alone_need_room_too(void **state)
 	assert_int_equal(needed, f.n);
 }
 
+static void tables_that_firmware_walks_through_lie_within_the_image(void **state)
+{
+	static const struct {
+		uint32_t count, directory, address, size;
+		int error;
+	} vectors[] = {
+		{ 16, 6, 0, 0, 0 },
+		{ 16, 6, 0x1000, 0x1000, 0 },
+		{ 16, 6, 0x1000, 0x1001, ERROR_RANGE },
+		{ 16, 6, 0x1000, 0x80000000, ERROR_RANGE },
+		{ 16, 6, 0xfffffff0, 0x20, ERROR_RANGE },
+		{ 16, 5, 0x1000, 0x1001, ERROR_RANGE },
+		{ 16, 4, 0x1000, 0x80000000, 0 }, /* certificates: a place in the file, not in the image */
+		{ 6, 6, 0x1000, 0x80000000, 0 },  /* not one of the directories that count */
+		{ 7, 6, 0x1000, 0x80000000, ERROR_RANGE },
+		{ 0xffffffff, 6, 0x1000, 0x80000000, ERROR_RANGE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(vectors); i++) {
+		struct pe_file f;
+		struct pe pe;
+		size_t offset;
+		uint64_t needed;
+
+		pe_file_init_sized(&f, 0x40, PE_MACHINE_AA64, 0, 240);
+		write_le32(f.bytes + f.optional + 56, 0x2000); /* SizeOfImage */
+		write_le32(f.bytes + f.optional + 108, vectors[i].count);
+		write_le32(f.bytes + f.optional + 112 + 8 * vectors[i].directory, vectors[i].address);
+		write_le32(f.bytes + f.optional + 116 + 8 * vectors[i].directory, vectors[i].size);
+		assert_int_equal(pe_parse(f.bytes, f.n, &pe, &offset), 0);
+		assert_int_equal(pe_check_complete(f.bytes, &pe, f.n, &needed), vectors[i].error);
+		if (vectors[i].error)
+			assert_int_equal(needed, f.optional + 112);
+	}
+}
+
 static void names_of_machines(void **state)
 {
 	static const struct {
@@ -210,6 +247,7 @@ int main(void)
 		cmocka_unit_test(every_shorter_head_is_truncated),
 		cmocka_unit_test(a_file_must_hold_all_its_sections),
 		cmocka_unit_test(the_headers_alone_need_room_too),
+		cmocka_unit_test(tables_that_firmware_walks_through_lie_within_the_image),
 		cmocka_unit_test(names_of_machines),
 	};
 
