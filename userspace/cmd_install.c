@@ -61,11 +61,9 @@ static int install_file(struct actions *a, const struct places *places, const ch
 	return 0;
 }
 
-static int install_files(struct actions *a, const struct options *o, const struct places *places)
+static int read_program(const struct options *o, char **ret, size_t *ret_size)
 {
 	const char *name = efi_name(o);
-	_cleanup_free_ char *data = NULL;
-	size_t size;
 	/* A file below the root comes from that system's own package, if it has one. */
 	_cleanup_free_ char *below =
 		xprintf("%s" GRANULE_LIBDIR "/granule-boot%s.efi", o->root[1] ? o->root : "", name);
@@ -73,23 +71,34 @@ static int install_files(struct actions *a, const struct options *o, const struc
 	const char *given = getenv("GRANULE_BOOT_FILE");
 	const char *source = given ? given : path_exists(below) ? below : here;
 
-	int r = read_file(source, 0, &data, &size);
-	if (r < 0) {
+	int r = read_file(source, 0, ret, ret_size);
+	if (r < 0)
 		complain("%s: %s; 'make install' puts it there", source, strerror(-r));
-		return r;
-	}
-	if (!is_ours(data, size)) {
+	else if (!is_ours(*ret, *ret_size)) {
 		complain("%s: is not granule-boot", source);
-		return -EINVAL;
-	}
-	_cleanup_free_ char *own = xprintf(OWN_FOLDER "/granule-boot%s.efi", name);
-	r = install_file(a, places, own, data, size);
-	if (r == 0 && o->removable) {
-		_cleanup_free_ char *fallback =
-			xprintf("EFI/BOOT/BOOT%s.EFI", strcmp(name, "x64") ? "AA64" : "X64");
-		r = install_file(a, places, fallback, data, size);
+		r = -EINVAL;
 	}
 	return r;
+}
+
+/* Firmware with Secure Boot starts only what is signed, and granule-boot is not. */
+static int check_secure_boot(const struct options *o)
+{
+	uint8_t *data = NULL;
+	size_t size = 0;
+	uint32_t attributes;
+
+	if (o->force || system_is_other(o) || !variables_present() ||
+	    efi_get_variable(efi_guid_global, "SecureBoot", &data, &size, &attributes) < 0)
+		return 0;
+	bool on = size == 1 && data[0] == 1;
+	free(data);
+	if (!on)
+		return 0;
+	complain("Secure Boot is on, and granule-boot is not signed: firmware would refuse it. Sign the file "
+		 "and use "
+		 "--force, or turn Secure Boot off");
+	return -EPERM;
 }
 
 /* ---- Boot#### ---- */
@@ -201,6 +210,22 @@ static int put_first(struct actions *a, uint16_t number)
 	return r;
 }
 
+/* Firmware starts this one next time, and forgets it before it does. */
+static int set_boot_next(struct actions *a, uint16_t number)
+{
+	uint8_t value[2] = { (uint8_t)number, (uint8_t)(number >> 8) };
+
+	errno = 0;
+	if (!a->options->dry_run &&
+	    efi_set_variable(efi_guid_global, "BootNext", value, sizeof(value), nv_attributes, 0644) < 0) {
+		int r = errno ? -errno : -EIO;
+		complain("BootNext: cannot be written: %s", variable_error_text(r));
+		return r;
+	}
+	action(a, "set BootNext to Boot%04X", number);
+	return 0;
+}
+
 static int add_boot_entry(struct actions *a, const struct options *o, const struct places *places)
 {
 	uint8_t option[LOAD_OPTION_MAX];
@@ -233,7 +258,7 @@ static int add_boot_entry(struct actions *a, const struct options *o, const stru
 		}
 		action(a, "added the boot entry %s (%s)", name, LABEL);
 	}
-	return put_first(a, (uint16_t)number);
+	return o->once ? set_boot_next(a, (uint16_t)number) : put_first(a, (uint16_t)number);
 }
 
 int cmd_install(const struct options *o)
@@ -249,12 +274,24 @@ int cmd_install(const struct options *o)
 		places_free(&places);
 		return EXIT_FAILED;
 	}
-	/* Files first: a boot entry must never name what is not there. */
+	_cleanup_free_ char *program = NULL;
+	_cleanup_free_ char *own = xprintf(OWN_FOLDER "/granule-boot%s.efi", efi_name(o));
+	_cleanup_free_ char *fallback =
+		xprintf("EFI/BOOT/BOOT%s.EFI", strcmp(efi_name(o), "x64") ? "AA64" : "X64");
+	size_t size;
+
 	int r = places_lock(&places);
 	if (r == 0)
-		r = install_files(&actions, o, &places);
+		r = check_secure_boot(o);
+	if (r == 0)
+		r = read_program(o, &program, &size);
+	/* The file first: a boot entry must never name what is not there. */
+	if (r == 0)
+		r = install_file(&actions, &places, own, program, size);
 	if (r == 0 && !o->no_variables && !system_is_other(o))
 		r = add_boot_entry(&actions, o, &places);
+	if (r == 0 && o->removable)
+		r = install_file(&actions, &places, fallback, program, size);
 	actions.failed = r < 0;
 
 	bool have_set = entry_set_load(o, &places, &set) == 0;

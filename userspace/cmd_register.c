@@ -17,6 +17,7 @@
 #include "registry.h"
 #include "safe_file.h"
 #include "system.h"
+#include "variables.h"
 
 struct work {
 	const struct options *o;
@@ -24,6 +25,7 @@ struct work {
 	struct entry_set set; /* as it was before */
 	struct actions actions;
 	char *token, *title, *machine_id, *options;
+	char *running;        /* id of the entry that runs; NULL if not known */
 	page_size_set sizes;  /* wanted for selectable kernels */
 	enum page_size first; /* class that sorts first */
 };
@@ -127,16 +129,33 @@ static int place_initrds(struct work *w, const char *name, struct strings *ret)
 		if (r < 0)
 			return r;
 	}
-	if (w->o->initrds.n || w->o->no_initrd || w->o->kernel)
+	if (w->o->initrds.n)
 		return 0;
 	found = kernels_initrd(w->o, name, &expected);
 	if (found)
 		return place_initrd(w, found, name, ret);
-	complain("%s: no initrd for it (such as %s); skipped. If it needs none: --no-initrd", name, expected);
+	if (w->o->no_initrd)
+		return 0;
+	complain("%s: no initrd for it (such as %s); skipped. Name one with --initrd, or, if it needs none, "
+		 "give --no-initrd",
+		 name, expected);
 	return -ENOENT;
 }
 
 /* ---- entries ---- */
+
+/* The entry that runs is known to boot. A new command line, which may hold a mistake, does not replace its
+ * own unless that is insisted on; other entries show first whether it works. */
+static bool keeps_options(const struct work *w, const struct entry *there, const char *text)
+{
+	size_t size = strlen(text) + 1, offset;
+	_cleanup_free_ char *options = xalloc(size);
+	struct bls_entry fresh;
+
+	return !w->o->force && w->running && span_equal_nocase(there->id, span_of(w->running)) &&
+	       bls_parse(span_of(text), options, size, &fresh, &offset) == 0 &&
+	       !span_equal(fresh.options, there->bls.options);
+}
 
 static int write_entry(struct work *w, const struct registration *r)
 {
@@ -155,6 +174,12 @@ static int write_entry(struct work *w, const struct registration *r)
 	}
 	if (there && strcmp(loaded(there)->text, text) == 0)
 		return 0;
+	if (there && keeps_options(w, there, text)) {
+		if (!w->o->json)
+			printf("%s is what runs: it keeps its command line (--force rewrites it)\n",
+			       file_name);
+		return 0;
+	}
 	int error = w->o->dry_run ? 0 : safe_file_write(path, text, strlen(text));
 	if (error < 0) {
 		complain("%s: cannot be written: %s", path, strerror(-error));
@@ -404,6 +429,7 @@ static int work_start(const struct options *o, struct work *w)
 	w->title = o->title ? xstrdup(o->title) : system_os_release(o, "PRETTY_NAME");
 	if (!w->title)
 		w->title = xstrdup("Linux");
+	w->running = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
 	w->first = leading_class(w);
 	return 0;
 }
@@ -416,6 +442,7 @@ static void work_free(struct work *w)
 	free(w->title);
 	free(w->machine_id);
 	free(w->options);
+	free(w->running);
 }
 
 int cmd_register(const struct options *o)

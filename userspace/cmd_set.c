@@ -38,18 +38,27 @@ static int job_end(struct job *j, int r)
 {
 	int exit_code;
 
-	if (r < 0)
-		j->actions.failed = true;
-	if (r < 0 && !j->o->json) {
-		/* The line about the error was printed; what was done before it is said too. */
-		strings_free(&j->actions.done);
-		exit_code = EXIT_FAILED;
-	} else {
-		exit_code = actions_finish(&j->actions, &j->set);
-	}
+	j->actions.failed = j->actions.failed || r < 0;
+	/* After an error the line about it is enough, unless something was changed before it. */
+	bool silent = r < 0 && !j->o->json && !j->actions.done.n;
+	exit_code = silent ? EXIT_FAILED : actions_finish(&j->actions, &j->set);
 	entry_set_free(&j->set);
 	places_free(&j->places);
 	return exit_code;
+}
+
+/* What has to be changed on the partition must be possible before any variable is touched. */
+static int check_conf(const struct job *j)
+{
+	bool rivals = j->set.conf.default_pattern.n || j->set.conf.preferred_pattern.n;
+	_cleanup_free_ char *folder = path_join(j->places.boot, "loader");
+
+	if (!rivals || access(folder, W_OK) == 0)
+		return 0;
+	int r = -errno;
+	complain("%s/loader.conf holds a default that would win, and cannot be changed: %s", folder,
+		 strerror(-r));
+	return r;
 }
 
 /* A wish that is stored in a variable or, where these cannot be written, as a line of loader.conf. */
@@ -136,12 +145,14 @@ static int set_size(struct job *j, enum page_size size)
 	}
 	r = check_overrule(j, "GranulePolicy", j->set.policy_variable, word);
 	if (r == 0)
+		r = check_conf(j);
+	if (r == 0)
 		r = store(j, "GranulePolicy", "page-size", word);
 	if (r == 0)
 		r = clear_rivals(j, true);
-	/* Loaders that only know sort keys follow as well. */
-	if (r == 0)
-		r = registry_sort(&j->actions, &j->places, &j->set, size);
+	/* Loaders that only know sort keys follow as well. The policy does not depend on it. */
+	if (r == 0 && registry_sort(&j->actions, &j->places, &j->set, size) < 0)
+		complain("the order of entries in other loaders stays as it was");
 	if (r == 0)
 		r = confirm(j, size, NULL);
 	return r;
@@ -203,7 +214,7 @@ static int check_loader(const struct job *j)
 	if (!j->set.loader)
 		complain("the loader that started this system does not take part in the Boot Loader "
 			 "Interface: it would "
-			 "ignore a one-shot; run 'granule install', or use --force");
+			 "ignore a one-shot; run 'granule install' and reboot, or use --force");
 	else
 		complain("%s says that it does not know one-shots (--force writes it all the same)",
 			 j->set.loader);

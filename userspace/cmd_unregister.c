@@ -55,8 +55,21 @@ static int remove_entry(struct actions *a, const struct places *places, const st
 	if (r < 0)
 		complain("%s: cannot be removed: %s", path, strerror(-r));
 	else
-		action(a, "removed %s", path);
+		action(a, a->options->dry_run ? "removed %s and the files that only it names" : "removed %s",
+		       path);
 	return r;
+}
+
+/* Why an entry must stay unless --force is given; NULL if it may go. */
+static const char *reason_to_keep(const struct options *o, const struct entry *e,
+				  const struct entry *by_default, const char *selected, const char *release)
+{
+	if (o->force)
+		return NULL;
+	if (is_running(e, selected, release))
+		return "is the running system's";
+	/* With --all the owner leaves granule: nothing of ours will be the default. */
+	return e == by_default && !o->all ? "is what boots by default" : NULL;
 }
 
 static void remove_chosen(const struct options *o, const struct places *places, const struct entry_set *set,
@@ -64,7 +77,9 @@ static void remove_chosen(const struct options *o, const struct places *places, 
 {
 	_cleanup_free_ char *selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
 	_cleanup_free_ char *release = system_release(o);
+	struct next_boot by_default;
 
+	default_boot(set, &by_default);
 	for (size_t i = 0; i < set->n; i++) {
 		const struct entry *e = set->entries[i];
 
@@ -77,8 +92,9 @@ static void remove_chosen(const struct options *o, const struct places *places, 
 			}
 			continue;
 		}
-		if (is_running(e, selected, release)) {
-			complain("%s: is the running system's, left alone", loaded(e)->id);
+		const char *keep = reason_to_keep(o, e, by_default.entry, selected, release);
+		if (keep) {
+			complain("%s: %s, left alone (--force removes it)", loaded(e)->id, keep);
 			a->failed = a->failed || !o->all;
 			continue;
 		}

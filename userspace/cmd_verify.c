@@ -205,8 +205,6 @@ static void judge(const struct options *o, const struct boot_facts *facts, struc
 	/* The entry has a size of its own when an entry was asked for. */
 	if (v->expected == PAGE_SIZE_UNKNOWN)
 		v->expected = facts->asked;
-	if (v->expected == PAGE_SIZE_UNKNOWN || page_size_bytes(v->expected) == system_page_size())
-		return;
 	if (!facts->record && !o->expect) {
 		broken(v, "loader",
 		       xprintf("granule-boot did not start this system (%s did), so the policy %s had no "
@@ -215,6 +213,8 @@ static void judge(const struct options *o, const struct boot_facts *facts, struc
 			       page_size_word(v->expected)));
 		return;
 	}
+	if (v->expected == PAGE_SIZE_UNKNOWN || page_size_bytes(v->expected) == system_page_size())
+		return;
 	blame_kernel(facts, cpu, v);
 }
 

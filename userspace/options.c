@@ -23,6 +23,7 @@ static const struct {
 	{ 't', "title", "TEXT", "name in menus, instead of the system's" },
 	{ 'I', "no-initrd", NULL, "the kernels need no initrd" },
 	{ 'a', "all", NULL, "all entries that register wrote, but the running one" },
+	{ 'O', "once", NULL, "for the next boot only, as a first try" },
 	{ 'r', "removable", NULL, "also as EFI/BOOT/BOOTAA64.EFI" },
 	{ 'v', "no-variables", NULL, "leave firmware's boot entries alone" },
 	{ 'h', "help", NULL, "this text" },
@@ -41,8 +42,8 @@ const struct command commands[] = {
 	{ "once", "SIZE|ID|none", "what boots next time only", 1, 1, "nf", cmd_once },
 	{ "verify", "", "whether what runs is what was asked for", 0, 0, "x", cmd_verify },
 	{ "register", "", "write entries for the kernels in /boot", 0, 0, "nfkioptI", cmd_register },
-	{ "unregister", "ID|RELEASE...", "remove entries that register wrote", 0, -1, "na", cmd_unregister },
-	{ "install", "", "put the boot manager on the ESP", 0, 0, "nfrv", cmd_install },
+	{ "unregister", "ID|RELEASE...", "remove entries that register wrote", 0, -1, "naf", cmd_unregister },
+	{ "install", "", "put the boot manager on the ESP", 0, 0, "nfrvO", cmd_install },
 	{ NULL, NULL, NULL, 0, 0, NULL, NULL },
 };
 
@@ -145,6 +146,9 @@ static void take(struct options *o, char letter, char *value)
 		break;
 	case 'r':
 		o->removable = true;
+		break;
+	case 'O':
+		o->once = true;
 		break;
 	case 'v':
 		o->no_variables = true;

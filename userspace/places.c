@@ -90,7 +90,7 @@ static char *mounted_esp(bool *ret_said)
 	struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
 	struct libmnt_fs *fs;
 	char *found = NULL;
-	bool sure = false;
+	bool sure = false, denied = false;
 
 	/* A look inside makes systemd mount what it mounts on demand. */
 	static const char *const usual[] = { "/efi/.", "/boot/efi/.", "/boot/." };
@@ -103,7 +103,9 @@ static char *mounted_esp(bool *ret_said)
 
 		if (!type || !target || strcmp(type, "vfat") != 0)
 			continue;
-		if (partition_of(target, &p) < 0)
+		int r = partition_of(target, &p);
+		denied = denied || r == -EACCES || r == -EPERM;
+		if (r < 0)
 			continue;
 		sure = loader_uuid && strcasecmp(p.uuid, loader_uuid) == 0;
 		if (sure || (!found && strcasecmp(p.type, ESP_TYPE) == 0)) {
@@ -114,6 +116,13 @@ static char *mounted_esp(bool *ret_said)
 	}
 	mnt_free_iter(iter);
 	mnt_unref_table(table);
+	if (denied && !sure) {
+		complain("mounted partitions cannot be examined: permission denied, be root, or use "
+			 "--esp-path");
+		free(found);
+		*ret_said = true;
+		return NULL;
+	}
 	if (loader_uuid && !sure) {
 		complain("the partition that the boot loader came from (PARTUUID %s) is not mounted; mount "
 			 "it, or name a "

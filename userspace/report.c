@@ -135,11 +135,15 @@ int actions_finish(struct actions *a, const struct entry_set *set)
 		json_object_object_add(o, "actions", done);
 		json_object_object_add(o, "next", set ? json_next_boot(&next) : NULL);
 		json_print(o);
-	} else if (set && next.entry) {
-		printf("next boot%s: %.*s, %s pages (%s)\n", next_boot_condition(set), (int)next.entry->id.n,
-		       next.entry->id.p, page_size_title(next.entry->page_size), next.explanation);
-	} else if (set) {
-		puts("next boot: no entry can be started");
+	} else {
+		if (!a->done.n && !a->failed)
+			puts("nothing to change");
+		if (set && next.entry)
+			printf("next boot%s: %s pages, %s\n           %.*s\n", next_boot_condition(set),
+			       page_size_title(next.entry->page_size), next.explanation,
+			       (int)next.entry->id.n, next.entry->id.p);
+		else if (set)
+			puts("next boot: no entry can be started");
 	}
 	strings_free(&a->done);
 	return a->failed ? EXIT_FAILED : EXIT_DONE;

@@ -8,6 +8,8 @@ import subprocess
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
+# The command as it is shipped, for this machine.
+PLAIN = TOP / ("build/aarch64/granule" if os.uname().machine == "aarch64" else "build/host/granule")
 LOADER = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 GRANULE = "7f1c9a52-6b3e-4d0f-9a64-c41600044b64"
 

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 import images
-from system import TOP, System
+from system import PLAIN, System
 
 
 def text_of(system, name):
@@ -208,9 +208,9 @@ def test_unregister_removes_the_entry_and_the_files_that_only_it_named(system):
     system.kernel("6.13", images.arm64(0, release="6.13", extra=images.SELECTABLE_STRINGS))
     system.kernel("6.1-64k", images.arm64(3, release="6.1-64k"))
     system.ok("register")
-    system.ok("unregister", "test-6.13-4k")
+    system.ok("unregister", "test-6.13-4k", "--force")
     assert list((system.efi / "test/6.13").iterdir()), "other entries still name them"
-    system.ok("unregister", "6.13")
+    system.ok("unregister", "6.13", "--force")
     assert not (system.efi / "test/6.13").exists()
     assert set(system.entries()) == {"test-6.1-64k-64k.conf"}
     assert system.run("unregister", "9.9").returncode == 1
@@ -236,8 +236,7 @@ def check_all_entries_whole(system, known):
 
 def run_with_fault(system, library, kind, at, *arguments):
     env = {**system.env, "LD_PRELOAD": str(library), "FAULT_KIND": kind, "FAULT_AT": str(at)}
-    program = TOP / "build/host/granule"
-    return subprocess.run([str(a) for a in (program, *arguments, "--root", system.root)], env=env,
+    return subprocess.run([str(a) for a in (PLAIN, *arguments, "--root", system.root)], env=env,
                           capture_output=True, text=True)
 
 
@@ -273,7 +272,7 @@ def test_power_cut_at_any_write_of_unregister_leaves_every_entry_bootable(tmp_pa
         system = System(tmp_path / str(at))
         known = old_and_new(system)
         system.ok("register")
-        done = run_with_fault(system, fault_library, "cut", at, "unregister", "6.2")
+        done = run_with_fault(system, fault_library, "cut", at, "unregister", "6.2", "--force")
         assert "test-6.1-64k-64k.conf" in check_all_entries_whole(system, known)
         if done.returncode == 0:
             break
@@ -339,7 +338,7 @@ def test_files_that_somebody_else_names_in_another_spelling_stay(system, spell):
     [entry] = system.entries().values()
     initrd = dict(keys_of(system, "test-6.1-4k-4k.conf"))["initrd"]
     (system.efi / "loader/entries/mine.conf").write_text(f"linux {spell(entry['image'])}\ninitrd {spell(initrd)}\n")
-    system.ok("unregister", "test-6.1-4k-4k")
+    system.ok("unregister", "test-6.1-4k-4k", "--force")
     assert (system.efi / entry["image"][1:]).exists() and (system.efi / initrd[1:]).exists()
 
 
@@ -348,7 +347,7 @@ def test_files_named_by_an_entry_for_another_architecture_stay(system):
     system.ok("register")
     [entry] = system.entries().values()
     (system.efi / "loader/entries/x.conf").write_text(f"architecture x64\nlinux {entry['image']}\n")
-    system.ok("unregister", "test-6.1-4k-4k")
+    system.ok("unregister", "test-6.1-4k-4k", "--force")
     assert (system.efi / entry["image"][1:]).exists()
 
 
@@ -394,3 +393,65 @@ def test_files_of_package_managers_amid_an_update_are_no_kernels(system):
         system.kernel("6.1" + ending, images.arm64(1))
     done = system.run("register")
     assert done.returncode == 1 and "no kernels there" in done.stderr
+
+
+def test_no_initrd_only_concerns_kernels_without_one(system):
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    system.kernel("6.2-4k", images.arm64(1, release="6.2-4k"), initrd=None)
+    system.ok("register", "--no-initrd")
+    assert "initrd" in dict(keys_of(system, "test-6.1-4k-4k.conf"))
+    assert "initrd" not in dict(keys_of(system, "test-6.2-4k-4k.conf"))
+
+
+def test_a_kernel_given_by_name_keeps_its_initrd_or_is_refused(system):
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    system.ok("register", "--kernel", system.boot / "vmlinuz-6.1-4k")
+    assert "initrd" in dict(keys_of(system, "test-6.1-4k-4k.conf"))
+    (system.boot / "initrd.img-6.1-4k").unlink()
+    before = system.files()
+    done = system.run("register", "--kernel", system.boot / "vmlinuz-6.1-4k")
+    assert done.returncode == 1 and "--initrd" in done.stderr and system.files() == before
+
+
+def test_an_empty_command_line_is_refused(system):
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    system.ok("register")
+    before = system.files()
+    (system.root / "etc/kernel/cmdline").write_text(" \n")
+    done = system.run("register")
+    assert done.returncode == 1 and "is empty" in done.stderr and system.files() == before
+
+
+def test_the_running_entry_keeps_its_command_line_unless_forced(system):
+    system.loader()
+    for release in ("6.1-4k", "6.2-4k"):
+        system.kernel(release, images.arm64(1, release=release))
+    system.ok("register")
+    system.set_variable("LoaderEntrySelected", "test-6.1-4k-4k.conf")
+    (system.root / "etc/kernel/cmdline").write_text("root=UUID=typo\n")
+    assert "it keeps its command line" in system.ok("register")
+    entries = system.entries()
+    assert entries["test-6.1-4k-4k.conf"]["options"] == "root=UUID=1234 ro quiet"
+    assert entries["test-6.2-4k-4k.conf"]["options"] == "root=UUID=typo"
+    system.ok("register", "--force")
+    assert system.entries()["test-6.1-4k-4k.conf"]["options"] == "root=UUID=typo"
+
+
+def test_words_of_one_boot_are_left_out_of_the_command_line_and_named(system):
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    (system.root / "etc/kernel/cmdline").write_text("BOOT_IMAGE=/vmlinuz root=UUID=1 initrd=/x quiet\n")
+    done = system.run("register")
+    assert "BOOT_IMAGE=/vmlinuz" in done.stderr and "initrd=/x" in done.stderr
+    assert dict(keys_of(system, "test-6.1-4k-4k.conf"))["options"] == "root=UUID=1 quiet"
+
+
+def test_what_boots_by_default_is_not_unregistered_without_force(system):
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    system.kernel("6.1-64k", images.arm64(3, release="6.1-64k"))
+    system.ok("register")
+    system.ok("set", "test-6.1-4k-4k")
+    done = system.run("unregister", "6.1-4k")
+    assert done.returncode == 1 and "by default" in done.stderr
+    assert "test-6.1-4k-4k.conf" in system.entries()
+    system.ok("unregister", "6.1-4k", "--force")
+    assert "test-6.1-4k-4k.conf" not in system.entries()
