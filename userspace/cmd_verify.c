@@ -179,7 +179,7 @@ static void judge(const struct options *o, const struct boot_facts *facts, struc
 	}
 	if (!v->asked)
 		return;
-	if (facts->record && !facts->has_entry) {
+	if (!o->expect && facts->record && !facts->has_entry) {
 		broken(v, "loader",
 		       xstrdup("granule-boot could start no entry; firmware started this system in another "
 			       "way"));
