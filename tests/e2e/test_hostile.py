@@ -117,8 +117,10 @@ def random_machine(rng, esp):
     sizes = ["4k", "16k", "64k"]
     for s in sizes:
         esp.add_file(f"/kernels/{s}", kernel(s))
-    ids = []
-    for i in range(rng.randint(2, 6)):
+    # Something that starts on every CPU; the prediction has to say when it is its turn.
+    esp.add_entry("rescue-4k", "/kernels/4k", "0")
+    ids = ["rescue-4k.conf"]
+    for i in range(rng.randint(1, 5)):
         size = rng.choice(sizes)
         counter = rng.choice(["", "", "+3", "+0-2", "+1-1"])
         keys = {"sort_key": rng.choice(["a", "b", "c"])} if rng.random() < 0.7 else {}
