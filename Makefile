@@ -118,7 +118,6 @@ $(foreach variant,host asan aarch64,$(eval $(call command_rules,$(variant))))
 EFI_CFLAGS := $(CSTD) $(WARN) -Os -g -ffreestanding -fPIC -fvisibility=hidden -fshort-wchar -fno-strict-aliasing \
 	-fno-stack-protector -fno-asynchronous-unwind-tables -fno-unwind-tables -fdata-sections -ffunction-sections \
 	-Iefi/lib -DGNU_EFI_USE_MS_ABI
-# gnu-efi's own headers are not clean under our warnings.
 EFI_LDFLAGS := -nostdlib -shared -Bsymbolic -znocombreloc -zmax-page-size=4096 --no-undefined --gc-sections \
 	--build-id=none -T efi/lib/efi.lds
 # DllCharacteristics and the rest are checked and completed by pe-finish.
@@ -140,8 +139,8 @@ aa64_ARCH := aarch64
 x64_ARCH := x86_64
 aa64_BFD := pei-aarch64-little
 x64_BFD := pei-x86-64
-# A program of another build would be refused by the linker; our own start code and layout are used instead of
-# gnu-efi's, whose images have a single section that is writable and executable.
+# Our own start code and layout instead of gnu-efi's, whose images have a section that is writable and executable. Its
+# headers are system headers here: they are not clean under our warnings.
 define efi_rules
 $(BUILD)/$(1)/%.o: %.c | $$($(1)_NEEDS)
 	@mkdir -p $$(@D)
