@@ -61,15 +61,32 @@ static int install_file(struct actions *a, const struct places *places, const ch
 	return 0;
 }
 
+/* The program's file as it lies beside this command, whatever prefix both were installed with; or where the
+ * build was told that it would be. */
+static char *installed_program(const char *name)
+{
+	_cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
+	char *slash = self ? strrchr(self, '/') : NULL;
+
+	if (slash) {
+		*slash = 0;
+		char *beside = xprintf("%s/../lib/granule/granule-boot%s.efi", self, name);
+		if (path_exists(beside))
+			return beside;
+		free(beside);
+	}
+	return xprintf(GRANULE_LIBDIR "/granule-boot%s.efi", name);
+}
+
 static int read_program(const struct options *o, char **ret, size_t *ret_size)
 {
 	const char *name = efi_name(o);
 	/* A file below the root comes from that system's own package, if it has one. */
 	_cleanup_free_ char *below =
 		xprintf("%s" GRANULE_LIBDIR "/granule-boot%s.efi", o->root[1] ? o->root : "", name);
-	_cleanup_free_ char *here = xprintf(GRANULE_LIBDIR "/granule-boot%s.efi", name);
+	_cleanup_free_ char *here = installed_program(name);
 	const char *given = getenv("GRANULE_BOOT_FILE");
-	const char *source = given ? given : path_exists(below) ? below : here;
+	const char *source = given ? given : system_is_other(o) && path_exists(below) ? below : here;
 
 	int r = read_file(source, 0, ret, ret_size);
 	if (r < 0)

@@ -273,6 +273,20 @@ def test_install_refuses_to_overwrite_what_it_did_not_write(system, loader_file)
     assert (system.efi / "EFI/BOOT/BOOTAA64.EFI").read_bytes() == b"MZ somebody's"
 
 
+def test_install_finds_the_boot_manager_beside_itself_whatever_the_prefix(system, tmp_path):
+    import shutil
+
+    from system import PLAIN
+
+    prefix = tmp_path / "opt/x"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "lib/granule").mkdir(parents=True)
+    system.program = shutil.copy(PLAIN, prefix / "bin/granule")
+    (prefix / "lib/granule/granule-bootaa64.efi").write_bytes(b"MZ #### LoaderInfo: granule-boot 9 ####")
+    system.ok("install")
+    assert b"granule-boot 9" in (system.efi / "EFI/granule/granule-bootaa64.efi").read_bytes()
+
+
 # ---- help and man page ----
 
 
