@@ -51,6 +51,13 @@ void loader_conf_parse(struct span text, struct loader_conf *ret)
 	}
 }
 
+enum page_size loader_conf_policy(const struct loader_conf *conf, struct span variable)
+{
+	enum page_size size = page_size_parse(variable);
+
+	return size != PAGE_SIZE_UNKNOWN ? size : conf->page_size;
+}
+
 int loader_conf_set(struct span text, struct span key, struct span value, struct text *ret)
 {
 	struct keyval kv;

@@ -208,11 +208,7 @@ static int read_entries(const struct places *places, uint16_t machine, struct en
 
 void entry_set_input(struct entry_set *set)
 {
-	enum page_size policy = page_size_parse(span_of(set->policy_variable));
-
 	loader_conf_parse((struct span){ set->conf_text, set->conf_size }, &set->conf);
-	if (policy == PAGE_SIZE_UNKNOWN)
-		policy = set->conf.page_size;
 	set->input = (struct choose_input){
 		.entries = (const struct entry *const *)set->entries,
 		.n_entries = set->n,
@@ -222,7 +218,8 @@ void entry_set_input(struct entry_set *set)
 		.preferred_config = set->has_preferred ? set->conf.preferred_pattern : SPAN_NONE,
 		.default_variable = span_of(set->default_variable),
 		.default_config = set->conf.default_pattern,
-		.policy = set->has_policy ? policy : PAGE_SIZE_UNKNOWN,
+		.policy = set->has_policy ? loader_conf_policy(&set->conf, span_of(set->policy_variable))
+					  : PAGE_SIZE_UNKNOWN,
 	};
 }
 

@@ -41,10 +41,9 @@ char *registry_sort_key(enum page_size size, enum page_size first)
 
 /* ---- text of an entry ---- */
 
-static char *image_word(const struct registration *r)
+static const char *image_word(const struct registration *r)
 {
-	return xstrdup(r->kind == IMAGE_SELECTABLE ? BLS_IMAGE_SELECTABLE
-						   : page_size_word(r->image_page_size));
+	return r->kind == IMAGE_SELECTABLE ? BLS_IMAGE_SELECTABLE : page_size_word(r->image_page_size);
 }
 
 /* The command line, with exactly one page-size word if the kernel reads it. */
@@ -86,7 +85,7 @@ static bool is_one_line(const char *s)
 char *registry_text(const struct registration *r, enum page_size first)
 {
 	_cleanup_free_ char *options = options_text(r), *sort_key = registry_sort_key(r->page_size, first),
-			    *image = image_word(r), *text = NULL;
+			    *text = NULL;
 	size_t size;
 
 	if (!options)
@@ -112,7 +111,7 @@ char *registry_text(const struct registration *r, enum page_size first)
 		fprintf(f, "initrd %s\n", r->initrd_paths->items[i]);
 	if (*options)
 		fprintf(f, "options %s\n", options);
-	fprintf(f, BLS_KEY_IMAGE " %s\n", image);
+	fprintf(f, BLS_KEY_IMAGE " %s\n", image_word(r));
 	fclose(f);
 
 	char *result = text;

@@ -62,7 +62,13 @@ static void remove_leftovers(const char *folder)
 	}
 }
 
-int safe_file_open(const char *path, struct safe_file *ret)
+struct safe_file {
+	char *path, *temporary;
+	int fd; /* of the temporary file; write to it */
+};
+
+/* Starts to replace `path`; missing folders are made. Returns 0 or -errno. */
+static int safe_file_open(const char *path, struct safe_file *ret)
 {
 	_cleanup_free_ char *folder = folder_of(path);
 	int r = make_folders(folder);
@@ -91,7 +97,9 @@ static void release(struct safe_file *file)
 	*file = (struct safe_file){ .fd = -1 };
 }
 
-int safe_file_commit(struct safe_file *file)
+/* Completes it: the file stands under its name and is on the disk. Returns 0 or -errno; on error the old file
+ * is untouched. Ends the use of `file` either way. */
+static int safe_file_commit(struct safe_file *file)
 {
 	_cleanup_free_ char *folder = folder_of(file->path);
 	int r = 0;
@@ -112,14 +120,16 @@ int safe_file_commit(struct safe_file *file)
 	return r;
 }
 
-void safe_file_abandon(struct safe_file *file)
+/* Gives up: removes the temporary file. */
+static void safe_file_abandon(struct safe_file *file)
 {
 	if (file->temporary)
 		unlink(file->temporary);
 	release(file);
 }
 
-int write_all(int fd, const void *data, size_t size)
+/* Writes a buffer to a descriptor, all of it. Returns 0 or -errno. */
+static int write_all(int fd, const void *data, size_t size)
 {
 	const char *p = data;
 
@@ -134,26 +144,6 @@ int write_all(int fd, const void *data, size_t size)
 		size -= (size_t)n;
 	}
 	return 0;
-}
-
-int copy_all(int from, int to)
-{
-	enum { AT_ONCE = 1 << 20 };
-	_cleanup_free_ char *buffer = xalloc(AT_ONCE);
-
-	for (;;) {
-		ssize_t n = read(from, buffer, AT_ONCE);
-		if (n == 0)
-			return 0;
-		if (n < 0) {
-			if (errno == EINTR)
-				continue;
-			return -errno;
-		}
-		int r = write_all(to, buffer, (size_t)n);
-		if (r < 0)
-			return r;
-	}
 }
 
 int safe_file_write(const char *path, const void *data, size_t size)

@@ -160,11 +160,3 @@ void strings_free(struct strings *list)
 	free(list->items);
 	*list = (struct strings){ 0 };
 }
-
-bool strings_has(const struct strings *list, const char *s)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->items[i], s) == 0)
-			return true;
-	return false;
-}

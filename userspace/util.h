@@ -79,6 +79,5 @@ struct strings {
 
 void strings_add(struct strings *list, char *taken);
 void strings_free(struct strings *list);
-bool strings_has(const struct strings *list, const char *s);
 
 #endif

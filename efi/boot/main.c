@@ -81,10 +81,7 @@ static void read_wishes(struct boot *b)
 	in->preferred_config = b->conf.preferred_pattern;
 	in->default_config = b->conf.default_pattern;
 
-	struct span policy = efi_var_get(&efi_granule_guid, L"GranulePolicy");
-	in->policy = page_size_parse(policy);
-	if (in->policy == PAGE_SIZE_UNKNOWN)
-		in->policy = b->conf.page_size;
+	in->policy = loader_conf_policy(&b->conf, efi_var_get(&efi_granule_guid, L"GranulePolicy"));
 	in->cpu = b->cpu;
 }
 

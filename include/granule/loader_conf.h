@@ -25,6 +25,9 @@ struct loader_conf {
  * menu-hidden, menu-disabled), default, preferred, page-size (4k, 16k, 64k). Others are systemd-boot's. */
 void loader_conf_parse(struct span text, struct loader_conf *ret);
 
+/* The page size that is wanted: of the variable GranulePolicy if it holds one, else of the file. */
+enum page_size loader_conf_policy(const struct loader_conf *conf, struct span variable);
+
 /* Reads the value of `timeout` or LoaderConfigTimeout. False if it is none. */
 bool menu_mode_parse(struct span value, enum menu_mode *ret, uint32_t *ret_timeout_s);
 
