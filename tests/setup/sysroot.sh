@@ -8,7 +8,7 @@
 set -euo pipefail
 
 packages='libc6-dev libblkid-dev libmount-dev libefivar-dev libefiboot-dev libsmartcols-dev libarchive-dev
-	libjson-c-dev zlib1g-dev liblzma-dev libzstd-dev liblz4-dev gnu-efi busybox-static libc-bin'
+	libjson-c-dev zlib1g-dev libfdt-dev liblzma-dev libzstd-dev liblz4-dev gnu-efi busybox-static libc-bin'
 
 cache=${GRANULE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/granule}
 key=$(echo "$packages" "$(cat /etc/debian_version 2>/dev/null)" | sha256sum | cut -c1-12)
