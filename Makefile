@@ -42,7 +42,7 @@ Q := @
 say = @printf '  %-8s %s\n'
 endif
 
-.PHONY: all check check-long demo deps install format clean check-unit check-fuzz check-cli check-e2e kernels quiet-deps
+.PHONY: all check check-long demo deps install format clean check-unit check-fuzz check-cli check-e2e kernels peers quiet-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -176,6 +176,9 @@ deps:
 kernels:
 	@$(SETUP)/kernels.sh 4k 64k 16k
 
+peers:
+	@$(SETUP)/peers.sh trixie-arm64 bookworm-arm64
+
 # ---- tests ---------------------------------------------------------------------------------------------------
 
 UNIT := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -213,7 +216,7 @@ check-fuzz: $(patsubst %,$(BUILD)/fuzz/fuzz_%,$(FUZZ))
 check-cli: $(BUILD)/asan/granule $(GRANULE) $(EFI_PROGRAMS) $(BUILD)/aa64/granule-boot.so
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/cli
 
-check-e2e: all kernels
+check-e2e: all kernels peers
 	$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/e2e
 
 # Packages first, then a fresh make that finds them.
