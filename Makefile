@@ -158,7 +158,7 @@ $(BUILD)/$(1)/granule-boot.so: $(BUILD)/$(1)/efi/lib/start-$$($(1)_ARCH).o $(BUI
 $(BUILD)/granule-boot$(1).efi: $(BUILD)/$(1)/granule-boot.so $(BUILD)/pe-finish
 	$$(say) EFI $$@
 	$$(Q)$$($(1)_PREFIX)objcopy -O $$($(1)_BFD) --subsystem=efi-app --file-alignment=512 --section-alignment=4096 \
-		$(EFI_SECTIONS) $$< $$@
+		--strip-all $(EFI_SECTIONS) $$< $$@
 	$$(Q)$(BUILD)/pe-finish $$@
 endef
 $(foreach arch,aa64 x64,$(eval $(call efi_rules,$(arch))))

@@ -23,6 +23,8 @@ static enum choose_outcome by_pattern(const struct choose_input *in, struct span
 
 	if (!pattern.n)
 		return OUTCOME_NOT_SET;
+	if (span_equal(pattern, SPAN("@saved")))
+		pattern = in->last_booted;
 	for (size_t i = 0; i < in->n_entries; i++) {
 		if (!entry_matches(in->entries[i], pattern))
 			continue;
@@ -40,6 +42,9 @@ static enum choose_outcome by_pattern(const struct choose_input *in, struct span
 /* An entry without a version is older than any with one. */
 static int compare_age(const struct entry *a, const struct entry *b)
 {
+	/* The version of a unified image may be that of its distribution. */
+	if (a->release.n && b->release.n)
+		return version_compare(a->release, b->release);
 	if (!a->bls.version.n || !b->bls.version.n)
 		return (a->bls.version.n > 0) - (b->bls.version.n > 0);
 	return version_compare(a->bls.version, b->bls.version);
@@ -80,7 +85,8 @@ size_t choose_newest(const struct choose_input *in, enum page_size size, size_t 
 static size_t first_without_obstacle(const struct choose_input *in, bool bad_allowed)
 {
 	for (size_t i = 0; i < in->n_entries; i++)
-		if (obstacle(in, in->entries[i], bad_allowed) == OUTCOME_CHOSEN)
+		if (in->entries[i]->type != ENTRY_AUTO &&
+		    obstacle(in, in->entries[i], bad_allowed) == OUTCOME_CHOSEN)
 			return i;
 	return SIZE_MAX;
 }
@@ -88,7 +94,7 @@ static size_t first_without_obstacle(const struct choose_input *in, bool bad_all
 static size_t first_usable(const struct choose_input *in)
 {
 	for (size_t i = 0; i < in->n_entries; i++)
-		if (!in->entries[i]->unusable)
+		if (in->entries[i]->type != ENTRY_AUTO && !in->entries[i]->unusable)
 			return i;
 	return SIZE_MAX;
 }

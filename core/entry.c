@@ -29,6 +29,17 @@ void entry_set_page_size(struct entry *entry, const struct image_head *head, boo
 	}
 }
 
+const char *entry_type_name(enum entry_type type)
+{
+	static const char *const names[] = {
+		[ENTRY_TYPE1] = "type1",
+		[ENTRY_TYPE2] = "type2",
+		[ENTRY_AUTO] = "auto",
+	};
+
+	return names[type];
+}
+
 const char *entry_unsupported_feature(const struct entry *entry)
 {
 	if (entry->bls.start == BLS_START_UKI_URL)

@@ -16,6 +16,13 @@ int entry_compare(const struct entry *a, const struct entry *b)
 {
 	int r;
 
+	/* What the loader made itself comes last, in the order it was made in. */
+	r = compare_number(a->type == ENTRY_AUTO, b->type == ENTRY_AUTO);
+	if (r)
+		return r;
+	if (a->type == ENTRY_AUTO)
+		return compare_number(a->position, b->position);
+
 	r = compare_number(exhausted(a), exhausted(b));
 	if (r)
 		return r;

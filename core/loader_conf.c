@@ -23,28 +23,101 @@ bool menu_mode_parse(struct span value, enum menu_mode *ret, uint32_t *ret_timeo
 	return true;
 }
 
+void loader_conf_apply_timeout(struct loader_conf *conf, struct span variable, struct span oneshot)
+{
+	enum menu_mode mode;
+
+	if (menu_mode_parse(variable, &mode, &conf->timeout_s))
+		conf->menu = mode;
+	if (menu_mode_parse(oneshot, &mode, &conf->timeout_s))
+		conf->menu = mode == MENU_HIDDEN ? MENU_FORCE : mode;
+}
+
+static bool parse_bool(struct span value, bool *ret)
+{
+	static const char *const words[] = { "yes", "no", "true", "false", "on", "off",
+					     "1",   "0",  "y",    "n",     "t",  "f" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (span_equal_nocase(value, span_of(words[i]))) {
+			*ret = i % 2 == 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool parse_on_error(struct span value, enum on_error *ret)
+{
+	bool yes;
+
+	if (span_equal(value, SPAN("auto")))
+		*ret = ON_ERROR_COUNT;
+	else if (parse_bool(value, &yes))
+		*ret = yes ? ON_ERROR_REBOOT : ON_ERROR_NEXT;
+	else
+		return false;
+	return true;
+}
+
+static bool parse_policy(struct span value, enum page_size *ret)
+{
+	enum page_size size = page_size_parse(value);
+
+	if (size != PAGE_SIZE_UNKNOWN)
+		*ret = size;
+	return size != PAGE_SIZE_UNKNOWN;
+}
+
+/* False for a value that is not understood. */
+static bool set_key(struct loader_conf *conf, struct span key, struct span value)
+{
+	const struct {
+		struct span key;
+		bool *field;
+	} switches[] = {
+		{ SPAN("editor"), &conf->editor },
+		{ SPAN("auto-entries"), &conf->auto_entries },
+		{ SPAN("auto-firmware"), &conf->auto_firmware },
+		{ SPAN("auto-reboot"), &conf->auto_reboot },
+		{ SPAN("auto-poweroff"), &conf->auto_poweroff },
+		{ SPAN("boot-counting"), &conf->count_boots },
+		{ SPAN("random-seed"), &conf->random_seed },
+		{ SPAN("env-block"), &conf->env_block },
+	};
+
+	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
+		if (span_equal(key, switches[i].key))
+			return parse_bool(value, switches[i].field);
+	if (span_equal(key, SPAN("timeout")))
+		return menu_mode_parse(value, &conf->menu, &conf->timeout_s);
+	if (span_equal(key, SPAN("page-size")))
+		return parse_policy(value, &conf->page_size);
+	if (span_equal(key, SPAN("reboot-on-error")))
+		return parse_on_error(value, &conf->on_error);
+	if (span_equal(key, SPAN("default")))
+		conf->default_pattern = value;
+	else if (span_equal(key, SPAN("preferred")))
+		conf->preferred_pattern = value;
+	return true;
+}
+
 void loader_conf_parse(struct span text, struct loader_conf *ret)
 {
 	struct keyval kv;
 	size_t pos = 0;
 
-	*ret = (struct loader_conf){ .menu = MENU_HIDDEN };
+	*ret = (struct loader_conf){
+		.menu = MENU_HIDDEN,
+		.editor = true,
+		.auto_entries = true,
+		.auto_firmware = true,
+		.count_boots = true,
+		.random_seed = true,
+		.env_block = true,
+	};
 	while (keyval_next(text, &pos, &kv)) {
-		bool good = true;
-
-		if (span_equal(kv.key, SPAN("timeout")))
-			good = menu_mode_parse(kv.value, &ret->menu, &ret->timeout_s);
-		else if (span_equal(kv.key, SPAN("default")))
-			ret->default_pattern = kv.value;
-		else if (span_equal(kv.key, SPAN("preferred")))
-			ret->preferred_pattern = kv.value;
-		else if (span_equal(kv.key, SPAN("page-size"))) {
-			enum page_size size = page_size_parse(kv.value);
-			good = size != PAGE_SIZE_UNKNOWN;
-			if (good)
-				ret->page_size = size;
-		}
-		if (!good && !ret->has_bad) {
+		if (!set_key(ret, kv.key, kv.value) && !ret->has_bad) {
 			ret->has_bad = true;
 			ret->bad_offset = kv.offset;
 		}

@@ -38,8 +38,9 @@ struct choose_input {
 	struct span oneshot;
 	bool oneshot_not_cleared; /* the loader failed to delete the variable */
 	struct span preferred, preferred_config, default_variable,
-		default_config; /* patterns, empty if not set */
-	enum page_size policy;  /* unknown if not set */
+		default_config;  /* patterns, empty if not set */
+	enum page_size policy;   /* unknown if not set */
+	struct span last_booted; /* id that the pattern "@saved" stands for; empty if not known */
 };
 
 struct choose_result {
@@ -50,7 +51,8 @@ struct choose_result {
 
 /* Decides. Order: one-shot, preferred, default, policy, menu order. A bad entry is passed over by all but the
  * one-shot; an unusable one, and one whose page size the CPU lacks, by all. If that leaves nothing: the first
- * entry in menu order that the CPU supports, else the first that is usable. */
+ * entry in menu order that the CPU supports, else the first that is usable. What the loader made itself
+ * (ENTRY_AUTO) boots only when it is named. */
 void choose(const struct choose_input *input, struct choose_result *ret);
 
 /* The entry that a policy for `size` means: of that size, not bad, usable, of the highest version; among

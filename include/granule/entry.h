@@ -8,9 +8,26 @@
 #include <granule/boot_counter.h>
 #include <granule/page_size.h>
 
+enum entry_type {
+	ENTRY_TYPE1, /* a file in loader/entries */
+	ENTRY_TYPE2, /* a unified kernel image in EFI/Linux, or one profile of it */
+	ENTRY_AUTO,  /* made by the loader itself: something else than a kernel of this machine */
+};
+
+/* Partitions that entries come from. */
+enum entry_volume {
+	VOLUME_OWN,      /* that the loader was started from, the EFI system partition */
+	VOLUME_XBOOTLDR, /* the extended boot loader partition of the same disk */
+	N_VOLUMES,
+};
+
 struct entry {
-	struct span id; /* with ".conf", lower case, without counter */
+	enum entry_type type;
+	enum entry_volume volume;
+	struct span
+		id; /* as in LoaderEntries: file name in lower case, without counter; "@PROFILE" may follow */
 	struct span file_name;
+	struct span release; /* of the kernel, where a type 2 entry tells it apart from the version */
 	struct boot_counter counter;
 	struct bls_entry bls;
 	enum image_kind kind;
@@ -19,6 +36,9 @@ struct entry {
 	bool initrd_by_name;      /* the kernel predates LoadFile2 (v5.8) and wants initrd= words */
 	size_t position;          /* where it was found; parts entries that are equal in all else */
 };
+
+/* Words of enum entry_type: "type1", "type2", "auto". */
+const char *entry_type_name(enum entry_type type);
 
 /* Makes an entry of nothing but an id, to ask entry_matches() about it. An id is not searched for a counter:
  * what looks like one in it belongs to the name. */

@@ -463,9 +463,62 @@ static void a_choice_made_in_the_menu_can_be_explained(void **state)
 	assert_string_equal(buffer, "picked in the menu");
 }
 
+static void what_the_loader_made_itself_boots_only_when_named(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	m = (struct machine){ .in = { .cpu = PAGE_SIZE_SET_ALL } };
+	add(&m, "auto-reboot.conf", "", PAGE_SIZE_UNKNOWN)->type = ENTRY_AUTO;
+	m.entries[0].id = SPAN("auto-reboot");
+	expect(&m, SIZE_MAX, RULE_LAST_RESORT);
+	add(&m, "linux.conf", "1", PAGE_SIZE_4K);
+	expect(&m, 1, RULE_ORDER);
+	make_bad(&m, 1);
+	expect(&m, 1, RULE_LAST_RESORT);
+	m.entries[1].unusable = true;
+	expect(&m, SIZE_MAX, RULE_LAST_RESORT);
+	m.in.oneshot = SPAN("auto-reboot");
+	expect(&m, 0, RULE_ONESHOT);
+	m.in.oneshot = SPAN_NONE;
+	m.in.default_config = SPAN("auto-*");
+	expect(&m, 0, RULE_DEFAULT_CONFIG);
+}
+
+static void saved_means_the_entry_that_was_booted_last(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	three(&m);
+	m.in.default_config = SPAN("@saved");
+	expect(&m, 0, RULE_ORDER);
+	assert_int_equal(m.out.outcome[RULE_DEFAULT_CONFIG], OUTCOME_NO_ENTRY);
+	m.in.last_booted = SPAN("linux-16k.conf");
+	expect(&m, 2, RULE_DEFAULT_CONFIG);
+	assert_span_equal(choose_asked(&m.in, RULE_DEFAULT_CONFIG), "@saved");
+	make_bad(&m, 2);
+	expect(&m, 0, RULE_ORDER);
+}
+
+static void a_policy_compares_kernel_releases_where_they_are_known(void **state)
+{
+	struct machine m;
+
+	(void)state;
+	m = (struct machine){ .in = { .cpu = PAGE_SIZE_SET_ALL, .policy = PAGE_SIZE_64K } };
+	add(&m, "a.efi", "13", PAGE_SIZE_64K)->release = SPAN("6.12.1");
+	add(&m, "b.efi", "13", PAGE_SIZE_64K)->release = SPAN("6.12.9");
+	add(&m, "c.efi", "14", PAGE_SIZE_64K)->release = SPAN("6.12.3");
+	expect(&m, 1, RULE_POLICY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_loader_made_itself_boots_only_when_named),
+		cmocka_unit_test(saved_means_the_entry_that_was_booted_last),
+		cmocka_unit_test(a_policy_compares_kernel_releases_where_they_are_known),
 		cmocka_unit_test(nothing_asked_boots_the_first_entry),
 		cmocka_unit_test(rules_are_asked_in_their_order),
 		cmocka_unit_test(a_oneshot_that_was_not_cleared_is_ignored),

@@ -295,9 +295,24 @@ static void with_the_class_in_the_sort_key_the_default_stays(void **state)
 		assert_string_equal(first_of(updates, n, true), "64k");
 }
 
+static void what_the_loader_made_itself_goes_last_in_its_own_order(void **state)
+{
+	struct entry kernel = counted(made("a.conf", "", "", ""), 0, 3);
+	struct entry z = made("z", "", "", ""), b = made("b", "", "", "");
+
+	(void)state;
+	z.type = b.type = ENTRY_AUTO;
+	z.position = 1;
+	b.position = 2;
+	assert_true(entry_compare(&z, &b) < 0 && entry_compare(&b, &z) > 0);
+	kernel.position = 3;
+	assert_true(entry_compare(&kernel, &z) < 0 && entry_compare(&b, &kernel) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_loader_made_itself_goes_last_in_its_own_order),
 		cmocka_unit_test(exhausted_entries_go_last),
 		cmocka_unit_test(a_sort_key_goes_before_none),
 		cmocka_unit_test(sort_keys_ascend_by_byte),

@@ -40,6 +40,62 @@ static void all_our_keys(void **state)
 	assert_false(c.has_bad);
 }
 
+static void switches_are_read_and_have_defaults(void **state)
+{
+	struct loader_conf c = parse("");
+
+	(void)state;
+	assert_true(c.editor && c.auto_entries && c.auto_firmware && !c.auto_reboot && !c.auto_poweroff);
+	assert_true(c.count_boots && c.random_seed && c.env_block);
+	assert_int_equal(c.on_error, ON_ERROR_NEXT);
+
+	c = parse("editor no\nauto-entries 0\nauto-firmware false\nauto-reboot on\nauto-poweroff Y\n"
+		  "boot-counting n\nrandom-seed off\nenv-block F\nreboot-on-error auto\n");
+	assert_false(c.editor || c.auto_entries || c.auto_firmware || !c.auto_reboot || !c.auto_poweroff);
+	assert_false(c.count_boots || c.random_seed || c.env_block);
+	assert_int_equal(c.on_error, ON_ERROR_COUNT);
+	assert_false(c.has_bad);
+
+	c = parse("reboot-on-error yes\neditor no\neditor maybe\n");
+	assert_int_equal(c.on_error, ON_ERROR_REBOOT);
+	assert_false(c.editor);
+	assert_true(c.has_bad);
+	assert_int_equal(c.bad_offset, 30);
+	assert_int_equal(parse("reboot-on-error yes\nreboot-on-error no\n").on_error, ON_ERROR_NEXT);
+}
+
+static void timeout_variables_win_over_the_file(void **state)
+{
+	static const struct {
+		const char *conf, *variable, *oneshot;
+		enum menu_mode menu;
+		uint32_t seconds;
+	} vectors[] = {
+		{ "timeout 5\n", "", "", MENU_TIMEOUT, 5 },
+		{ "timeout 5\n", "7", "", MENU_TIMEOUT, 7 },
+		{ "timeout 5\n", "0", "", MENU_HIDDEN, 0 },
+		{ "timeout 5\n", "menu-disabled", "", MENU_DISABLED, 0 },
+		{ "timeout 5\n", "4294967295", "", MENU_FORCE, 0 },
+		{ "timeout 5\n", "nonsense", "", MENU_TIMEOUT, 5 },
+		{ "timeout menu-disabled\n", "", "3", MENU_TIMEOUT, 3 },
+		{ "timeout 5\n", "7", "9", MENU_TIMEOUT, 9 },
+		{ "timeout 5\n", "7", "0", MENU_FORCE, 0 },
+		{ "timeout 5\n", "7", "menu-force", MENU_FORCE, 0 },
+		{ "", "", "menu-hidden", MENU_FORCE, 0 },
+		{ "timeout menu-force\n", "", "x", MENU_FORCE, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(vectors); i++) {
+		struct loader_conf c = parse(vectors[i].conf);
+
+		loader_conf_apply_timeout(&c, span_of(vectors[i].variable), span_of(vectors[i].oneshot));
+		check(c.menu == vectors[i].menu, "%zu: menu %d", i, c.menu);
+		if (c.menu == MENU_TIMEOUT)
+			check(c.timeout_s == vectors[i].seconds, "%zu: %u s", i, c.timeout_s);
+	}
+}
+
 static void the_last_of_repeated_keys_counts(void **state)
 {
 	struct loader_conf c =
@@ -238,6 +294,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_file_means_a_hidden_menu),
 		cmocka_unit_test(all_our_keys),
+		cmocka_unit_test(switches_are_read_and_have_defaults),
+		cmocka_unit_test(timeout_variables_win_over_the_file),
 		cmocka_unit_test(the_last_of_repeated_keys_counts),
 		cmocka_unit_test(a_line_that_is_not_understood_is_skipped_and_told),
 		cmocka_unit_test(values_of_timeout),
