@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from guest import Esp, kernel, kernel_folder, make_disk, make_initramfs
-from machine import ALL_SIZES, Machine
+from machine import ALL_SIZES, UBOOT, Machine
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "not_on(firmware, reason): the test cannot run on this firmware")
 
 
 def pytest_collection_modifyitems(items):
@@ -33,7 +37,19 @@ def esp(tmp_path, initramfs):
 
 
 @pytest.fixture
-def boot(tmp_path, esp):
+def firmware(request):
+    """EDK II, unless a test is parametrized with others (ON_EVERY_FIRMWARE)."""
+    name = getattr(request, "param", "edk2")
+    for mark in request.node.iter_markers("not_on"):
+        if mark.args[0] == name:
+            pytest.skip(mark.args[1])
+    if name == "uboot" and not UBOOT.exists():
+        pytest.skip(f"{UBOOT} is not there (package u-boot-qemu)")
+    return name
+
+
+@pytest.fixture
+def boot(tmp_path, esp, firmware):
     """boot(cpu=..., state=folder): starts a machine with the staged ESP, and returns it when its shell is ready."""
     machines = []
 
@@ -41,7 +57,7 @@ def boot(tmp_path, esp):
         disk = tmp_path / "disk"
         if not disk.exists():
             make_disk(disk, esp.path, state)
-        machine = Machine(tmp_path, disk, cpu)
+        machine = Machine(tmp_path, disk, cpu, firmware)
         machine.icount = icount
         machines.append(machine)
         return machine.start(wait)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A QEMU machine with EDK II firmware, driven over its serial port."""
+"""A QEMU machine with EDK II or U-Boot as its firmware, driven over its serial port."""
 
 import os
 import re
 import select
-import shutil
 import subprocess
 import time
 from pathlib import Path
 
-FIRMWARE = Path("/usr/share/AAVMF")
+AAVMF = Path("/usr/share/AAVMF")
 OVMF = Path("/usr/share/OVMF")
+UBOOT = Path("/usr/lib/u-boot/qemu_arm64/u-boot.bin")
 ALL_SIZES = "max,pauth-impdef=on"
 WITHOUT_16K = "cortex-a72"
 READY = "@@READY@@"
@@ -25,39 +25,61 @@ class Hang(Exception):
     pass
 
 
-def qemu_arm64(machine):
+def virt(machine):
     return [
         "qemu-system-aarch64", "-M", "virt", "-cpu", machine.cpu, "-m", "1024",
         # Repeatable guest time, and no waiting in real time.
         *(["-icount", "shift=0,sleep=off"] if machine.icount else []),
-        "-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={FIRMWARE}/AAVMF_CODE.fd",
-        "-drive", f"if=pflash,unit=1,format=raw,file={machine.variables}",
     ]
+
+
+def flash(machine, code, variables):
+    variables = machine.file("variables.fd", machine.variables or variables)
+    return [
+        "-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={code}",
+        "-drive", f"if=pflash,unit=1,format=raw,file={variables}",
+    ]
+
+
+def qemu_edk2(machine):
+    return virt(machine) + flash(machine, AAVMF / "AAVMF_CODE.fd", AAVMF / "AAVMF_VARS.fd")
+
+
+def qemu_uboot(machine):
+    """U-Boot as packaged, but for its two seconds of autoboot: it spends them spinning."""
+
+    def without_delay(image):
+        assert image.count(b"\0bootdelay=2\0") == 1
+        return image.replace(b"\0bootdelay=2\0", b"\0bootdelay=0\0")
+
+    return virt(machine) + ["-bios", machine.file("u-boot.bin", UBOOT, without_delay)]
 
 
 def qemu_x64(machine):
-    return [
-        "qemu-system-x86_64", "-M", "q35", "-m", "512",
-        "-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={OVMF}/OVMF_CODE_4M.fd",
-        "-drive", f"if=pflash,unit=1,format=raw,file={machine.variables}",
-    ]
+    q35 = ["qemu-system-x86_64", "-M", "q35", "-m", "512"]
+    return q35 + flash(machine, OVMF / "OVMF_CODE_4M.fd", OVMF / "OVMF_VARS_4M.fd")
+
+
+QEMU = {"edk2": qemu_edk2, "uboot": qemu_uboot, "ovmf": qemu_x64}
 
 
 class Machine:
-    """`console` is what was printed since the last start or reboot."""
+    """`console` is what was printed since the last start or reboot. `variables` is what EDK II's variables are at
+    first, if not those of its package; `more` are further arguments for QEMU."""
 
-    def __init__(self, folder, disk, cpu=ALL_SIZES, qemu=qemu_arm64, variables=FIRMWARE / "AAVMF_VARS.fd"):
-        self.folder, self.disk, self.cpu, self.command = Path(folder), disk, cpu, qemu
-        # With instruction counting QEMU 7.2 stands still in firmware after the reset that follows a kernel panic.
+    def __init__(self, folder, disk, cpu=ALL_SIZES, firmware="edk2", variables=None, more=()):
+        self.folder, self.disk, self.cpu, self.firmware = Path(folder), disk, cpu, firmware
+        self.variables, self.more = variables, list(more)
+        # With instruction counting QEMU 7.2 stands still in EDK II after the reset that follows a kernel panic.
         self.icount = True
-        self.variables = self.folder / "variables.fd"
         self.qemu, self.console, self.taken, self.pending = None, "", 0, ""
-        if not self.variables.exists():
-            shutil.copy(variables, self.variables)
 
-    @classmethod
-    def x64(cls, folder, disk):
-        return cls(folder, disk, qemu=qemu_x64, variables=OVMF / "OVMF_VARS_4M.fd")
+    def file(self, name, original, change=lambda content: content):
+        """This machine's own copy of a file of the firmware, made when it is first asked for."""
+        own = self.folder / name
+        if not own.exists():
+            own.write_bytes(change(Path(original).read_bytes()))
+        return str(own)
 
     def __enter__(self):
         return self
@@ -67,8 +89,8 @@ class Machine:
 
     def start(self, wait=True):
         self.qemu = subprocess.Popen(
-            self.command(self) + [
-                "-drive", f"if=virtio,format=raw,file={self.disk}",
+            QEMU[self.firmware](self) + [
+                "-drive", f"if=virtio,format=raw,file={self.disk}", *self.more,
                 "-display", "none", "-monitor", "none", "-nic", "none", "-serial", "stdio",
             ],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

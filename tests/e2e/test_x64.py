@@ -21,7 +21,7 @@ def x64(tmp_path):
     if not shutil.which("qemu-system-x86_64"):
         pytest.skip("qemu-system-x86_64 is not installed")
     esp = Esp(tmp_path / "esp", program)
-    yield esp, lambda: Machine.x64(tmp_path, tmp_path / "disk")
+    yield esp, lambda: Machine(tmp_path, tmp_path / "disk", firmware="ovmf")
 
 
 def test_x64_starts_a_program_and_goes_on_when_it_comes_back(x64, tmp_path):
