@@ -69,7 +69,7 @@ all: $(PROGRAMS) $(EFI_PROGRAMS)
 host_CC := gcc
 host_CFLAGS := $(CFLAGS) $(HARDEN)
 host_LDFLAGS := -pie -Wl,-z,relro,-z,now
-host_LIBS := $(LIBS) -larchive
+host_LIBS := $(LIBS) -larchive -lz
 
 # With sanitizers, for the tests.
 asan_CC := gcc
@@ -134,7 +134,9 @@ aa64_ROOT := $(SYSROOT)
 endif
 x64_ROOT :=
 aa64_CFLAGS := -mgeneral-regs-only -mstrict-align
-x64_CFLAGS := -mno-red-zone -mgeneral-regs-only -maccumulate-outgoing-args
+x64_CFLAGS := -mno-red-zone -mgeneral-regs-only -maccumulate-outgoing-args -DGRANULE_ONLY_X64
+# Parts that machines of one architecture have no use for.
+x64_WITHOUT := core/gzip_head.c
 aa64_ARCH := aarch64
 x64_ARCH := x86_64
 aa64_BFD := pei-aarch64-little
@@ -146,13 +148,14 @@ $(BUILD)/$(1)/%.o: %.c | $$($(1)_NEEDS)
 	@mkdir -p $$(@D)
 	$$(say) CC $$@
 	$$(Q)$$($(1)_PREFIX)gcc $(EFI_CFLAGS) $$($(1)_CFLAGS) $(CPPFLAGS) -isystem $$($(1)_ROOT)/usr/include/efi \
-		-isystem $$($(1)_ROOT)/usr/include/efi/$$($(1)_ARCH) -MMD -MP -c $$< -o $$@
+		-isystem $$($(1)_ROOT)/usr/include/efi/$$($(1)_ARCH) -isystem $$($(1)_ROOT)/usr/include \
+		-isystem $$($(1)_ROOT)/usr/include/$$($(1)_ARCH)-linux-gnu -MMD -MP -c $$< -o $$@
 $(BUILD)/$(1)/%.o: %.S
 	@mkdir -p $$(@D)
 	$$(say) AS $$@
 	$$(Q)$$($(1)_PREFIX)gcc $(CPPFLAGS) -c $$< -o $$@
 $(BUILD)/$(1)/granule-boot.so: $(BUILD)/$(1)/efi/lib/start-$$($(1)_ARCH).o $(BUILD)/$(1)/efi/lib/sections.o \
-		$(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE) $(EFI_LIB) $(EFI_BOOT)) efi/lib/efi.lds
+		$(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(CORE) $(EFI_LIB) $(EFI_BOOT))) efi/lib/efi.lds
 	$$(say) LINK $$@
 	$$(Q)$$($(1)_PREFIX)ld $(EFI_LDFLAGS) $$(filter %.o,$$^) -L$$($(1)_ROOT)/usr/lib -lefi -lgnuefi -o $$@
 $(BUILD)/granule-boot$(1).efi: $(BUILD)/$(1)/granule-boot.so $(BUILD)/pe-finish
@@ -188,7 +191,7 @@ FUZZ_RUNS := 20000
 $(BUILD)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(patsubst %.c,$(BUILD)/asan/%.o,$(CORE))
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(Q)gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(CPPFLAGS) $(filter %.c %.o,$^) -lcmocka -o $@
+	$(Q)gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(CPPFLAGS) $(filter %.c %.o,$^) -lcmocka -lz -o $@
 
 $(BUILD)/fuzz/core/%.o: core/%.c
 	@mkdir -p $(@D)
@@ -199,7 +202,7 @@ $(BUILD)/fuzz/core/%.o: core/%.c
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(patsubst %.c,$(BUILD)/fuzz/%.o,$(CORE))
 	$(say) CC $@
 	$(Q)clang $(CSTD) -Wall -Wextra -Werror -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(CPPFLAGS) $(filter %.c %.o,$^) -o $@
+		$(CPPFLAGS) $(filter %.c %.o,$^) -lz -o $@
 
 check-unit: $(UNIT)
 	@for t in $(UNIT); do $$t || exit 1; done

@@ -44,8 +44,6 @@ const char *entry_unsupported_feature(const struct entry *entry)
 {
 	if (entry->bls.start == BLS_START_UKI_URL)
 		return "starting from the network is not supported";
-	if (entry->bls.profile)
-		return "profiles are not supported yet";
 	return NULL;
 }
 

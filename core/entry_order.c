@@ -12,6 +12,14 @@ static bool exhausted(const struct entry *e)
 	return boot_counter_state(&e->counter) == STATE_BAD;
 }
 
+/* Profiles of one image are in the order of their numbers, whatever their names. */
+static struct span id_without_profile(const struct entry *e)
+{
+	size_t n = e->counter.name.n + e->counter.suffix.n;
+
+	return e->type == ENTRY_TYPE2 && n < e->id.n ? span_cut(e->id, 0, n) : e->id;
+}
+
 int entry_compare(const struct entry *a, const struct entry *b)
 {
 	int r;
@@ -42,7 +50,7 @@ int entry_compare(const struct entry *a, const struct entry *b)
 			return r;
 	}
 
-	r = version_compare(b->id, a->id);
+	r = version_compare(id_without_profile(b), id_without_profile(a));
 	if (r)
 		return r;
 	r = compare_number(a->bls.profile, b->bls.profile);

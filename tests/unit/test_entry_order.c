@@ -105,6 +105,24 @@ static void profiles_ascend(void **state)
 	expect_before(counted(a, 1, 9), counted(b, 9, 0));
 }
 
+static struct entry profile_of_image(const char *file_name, const char *id, uint32_t profile)
+{
+	struct entry e = { .type = ENTRY_TYPE2, .id = span_of(id), .bls = { .profile = profile } };
+
+	boot_counter_parse(span_of(file_name), &e.counter);
+	return e;
+}
+
+static void names_of_profiles_do_not_order(void **state)
+{
+	(void)state;
+	expect_before(profile_of_image("A+3.efi", "a.efi@b", 1), profile_of_image("A+3.efi", "a.efi@z", 2));
+	expect_before(profile_of_image("A+3.efi", "a.efi@z", 1), profile_of_image("A+3.efi", "a.efi@b", 2));
+	expect_before(profile_of_image("A+3.efi", "a.efi", 0), profile_of_image("A+3.efi", "a.efi@z", 1));
+	/* Another image is not parted from its profiles. */
+	expect_before(profile_of_image("a-2.efi", "a-2.efi@z", 9), profile_of_image("a-1.efi", "a-1.efi", 0));
+}
+
 static void more_tries_left_then_fewer_done_go_first(void **state)
 {
 	struct entry e = made("a.conf", "", "", "");
@@ -321,6 +339,7 @@ int main(void)
 		cmocka_unit_test(without_sort_key_machine_id_and_version_say_nothing),
 		cmocka_unit_test(ids_descend_by_version),
 		cmocka_unit_test(profiles_ascend),
+		cmocka_unit_test(names_of_profiles_do_not_order),
 		cmocka_unit_test(more_tries_left_then_fewer_done_go_first),
 		cmocka_unit_test(position_parts_what_is_equal_in_all_else),
 		cmocka_unit_test(sorting_gives_what_a_simple_sort_gives),
