@@ -202,7 +202,10 @@ $(BUILD)/fuzz/core/%.o: core/%.c
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(patsubst %.c,$(BUILD)/fuzz/%.o,$(CORE))
 	$(say) CC $@
 	$(Q)clang $(CSTD) -Wall -Wextra -Werror -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		$(CPPFLAGS) $(filter %.c %.o,$^) -lz -o $@
+		$(CPPFLAGS) $(filter %.c %.o,$^) $(FUZZ_LIBS) -o $@
+FUZZ_LIBS := -lz
+# Something to compare with.
+$(BUILD)/fuzz/fuzz_sha256: FUZZ_LIBS += -lcrypto
 
 check-unit: $(UNIT)
 	@for t in $(UNIT); do $$t || exit 1; done
