@@ -29,6 +29,7 @@ CORE := $(wildcard core/*.c)
 USER := $(wildcard userspace/*.c)
 EFI_LIB := $(wildcard efi/lib/*.c)
 EFI_BOOT := $(wildcard efi/boot/*.c)
+EFI_TESTS := $(patsubst %.c,$(BUILD)/aa64/%.efi,$(wildcard tests/e2e/efi/*.c))
 
 LIBS := -lsmartcols -lblkid -lmount -lefivar -lefiboot -ljson-c
 USER_CPPFLAGS := $(CPPFLAGS) -D_GNU_SOURCE -Iuserspace -DGRANULE_LIBDIR='"$(libdir)/granule"'
@@ -154,15 +155,24 @@ $(BUILD)/$(1)/%.o: %.S
 	@mkdir -p $$(@D)
 	$$(say) AS $$@
 	$$(Q)$$($(1)_PREFIX)gcc $(CPPFLAGS) -c $$< -o $$@
-$(BUILD)/$(1)/granule-boot.so: $(BUILD)/$(1)/efi/lib/start-$$($(1)_ARCH).o $(BUILD)/$(1)/efi/lib/sections.o \
-		$(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(CORE) $(EFI_LIB) $(EFI_BOOT))) efi/lib/efi.lds
+$(1)_COMMON := $(BUILD)/$(1)/efi/lib/start-$$($(1)_ARCH).o $(BUILD)/$(1)/efi/lib/sections.o \
+	$(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(CORE) $(EFI_LIB))) efi/lib/efi.lds
+$(1)_LINK = $$($(1)_PREFIX)ld $(EFI_LDFLAGS) $$(filter %.o,$$^) -L$$($(1)_ROOT)/usr/lib -lefi -lgnuefi -o $$@
+$(1)_FINISH = $$($(1)_PREFIX)objcopy -O $$($(1)_BFD) --subsystem=efi-app --file-alignment=512 \
+	--section-alignment=4096 --strip-all $(EFI_SECTIONS) $$< $$@ && $(BUILD)/pe-finish $$@
+$(BUILD)/$(1)/granule-boot.so: $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(EFI_BOOT))) $$($(1)_COMMON)
 	$$(say) LINK $$@
-	$$(Q)$$($(1)_PREFIX)ld $(EFI_LDFLAGS) $$(filter %.o,$$^) -L$$($(1)_ROOT)/usr/lib -lefi -lgnuefi -o $$@
+	$$(Q)$$($(1)_LINK)
 $(BUILD)/granule-boot$(1).efi: $(BUILD)/$(1)/granule-boot.so $(BUILD)/pe-finish
 	$$(say) EFI $$@
-	$$(Q)$$($(1)_PREFIX)objcopy -O $$($(1)_BFD) --subsystem=efi-app --file-alignment=512 --section-alignment=4096 \
-		--strip-all $(EFI_SECTIONS) $$< $$@
-	$$(Q)$(BUILD)/pe-finish $$@
+	$$(Q)$$($(1)_FINISH)
+# Programs of the tests, over the same library.
+$(BUILD)/$(1)/tests/e2e/efi/%.so: $(BUILD)/$(1)/tests/e2e/efi/%.o $$($(1)_COMMON)
+	$$(say) LINK $$@
+	$$(Q)$$($(1)_LINK)
+$(BUILD)/$(1)/tests/e2e/efi/%.efi: $(BUILD)/$(1)/tests/e2e/efi/%.so $(BUILD)/pe-finish
+	$$(say) EFI $$@
+	$$(Q)$$($(1)_FINISH)
 endef
 $(foreach arch,aa64 x64,$(eval $(call efi_rules,$(arch))))
 

@@ -6,6 +6,8 @@
 #include "boot.h"
 #include "efi_cpu.h"
 #include "efi_files.h"
+#include "efi_measure.h"
+#include "efi_random_seed.h"
 #include "efi_vars.h"
 
 #define CONF_MAX (64u << 10)
@@ -57,6 +59,8 @@ static void read_conf(struct boot *b)
 
 	if (EFI_ERROR(status) && status != EFI_NOT_FOUND)
 		efi_message(CONF_PATH, span_of(efi_status_text(status)));
+	if (!EFI_ERROR(status))
+		efi_measure_conf(text);
 	loader_conf_parse(text, &b->conf);
 	if (b->conf.has_bad) {
 		char line[80];
@@ -134,6 +138,8 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 		result.index = picked;
 		result.rule = RULE_MENU;
 	}
+	if (b->conf.random_seed && result.index != SIZE_MAX)
+		efi_random_seed_process(b->root);
 	while (result.index != SIZE_MAX) {
 		say_choice(b, &result);
 		entry_start(b, b->entries[result.index], &result);

@@ -3,6 +3,7 @@
 #include <granule/variables.h>
 
 #include "boot.h"
+#include "efi_measure.h"
 #include "efi_vars.h"
 
 static void publish_hex(struct text *t, UINT64 v, unsigned digits)
@@ -75,8 +76,9 @@ static void publish_firmware(void)
 void publish_loader(struct boot *b, UINT64 time_init_us)
 {
 	/* Only what works; others' tools rely on these bits. */
-	static const UINT64 features =
-		FEATURE_ENTRY_DEFAULT | FEATURE_ENTRY_ONESHOT | FEATURE_SORT_KEY | FEATURE_PREFERRED;
+	static const UINT64 features = FEATURE_ENTRY_DEFAULT | FEATURE_ENTRY_ONESHOT | FEATURE_SORT_KEY |
+				       FEATURE_PREFERRED | FEATURE_RANDOM_SEED | FEATURE_RETAIN_SHIM |
+				       FEATURE_TPM2_ACTIVE_BANKS;
 	char cpu[32];
 	struct text t = text_in(cpu, sizeof(cpu));
 
@@ -84,6 +86,7 @@ void publish_loader(struct boot *b, UINT64 time_init_us)
 	efi_var_publish(&efi_loader_guid, L"LoaderInfo", SPAN(GRANULE_BOOT_NAME " " GRANULE_VERSION));
 	efi_var_publish_bytes(&efi_loader_guid, L"LoaderFeatures", &features, sizeof(features));
 	publish_firmware();
+	efi_measure_publish();
 	publish_partition(b->loaded->DeviceHandle);
 	if (b->own_path.n)
 		efi_var_publish(&efi_loader_guid, L"LoaderImageIdentifier", b->own_path);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "boot.h"
 #include "efi_initrd.h"
+#include "efi_measure.h"
+#include "efi_trust.h"
 
 /* Load options for the kernel, UTF-16 with a final NUL. Kernels older than v5.8 (PE image version 0) know no
  * LoadFile2: they get the files by name, behind our own words so that the page-size word stays first. */
@@ -36,12 +38,10 @@ void entry_start(struct boot *b, struct entry *e, const struct choose_result *re
 	struct efi_initrd *initrd = NULL;
 	EFI_HANDLE kernel = NULL;
 	EFI_LOADED_IMAGE *loaded = NULL;
-	CHAR16 *path = efi_path(e->bls.path);
-	EFI_DEVICE_PATH *device_path = FileDevicePath(b->loaded->DeviceHandle, path);
 	unsigned failed_initrd;
 	EFI_STATUS status;
 
-	status = BS->LoadImage(FALSE, b->image, device_path, NULL, 0, &kernel);
+	status = efi_load_image(b->image, b->loaded->DeviceHandle, e->bls.path, &kernel);
 	if (EFI_ERROR(status)) {
 		fail_status(b, e, e->bls.path, status);
 		goto out;
@@ -52,6 +52,7 @@ void entry_start(struct boot *b, struct entry *e, const struct choose_result *re
 		goto out;
 	}
 
+	efi_measure_choice(e->id, e->page_size);
 	if (e->bls.start == BLS_START_LINUX && e->bls.n_initrd) {
 		status = efi_initrd_offer(b->root, e->bls.initrd, e->bls.n_initrd, &initrd, &failed_initrd);
 		if (EFI_ERROR(status)) {
@@ -67,6 +68,7 @@ void entry_start(struct boot *b, struct entry *e, const struct choose_result *re
 	CHAR16 *options = load_options(e, e->initrd_by_name, &bytes);
 	loaded->LoadOptions = options;
 	loaded->LoadOptionsSize = (UINT32)bytes;
+	efi_measure_options(options, bytes);
 
 	publish_selected(b, e, result);
 	status = BS->StartImage(kernel, NULL, NULL);
@@ -80,6 +82,4 @@ out:
 	if (kernel)
 		BS->UnloadImage(kernel);
 	efi_initrd_withdraw(initrd);
-	efi_free(device_path);
-	efi_free(path);
 }

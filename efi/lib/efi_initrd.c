@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "efi_files.h"
 #include "efi_initrd.h"
+#include "efi_measure.h"
 
 /* EFI_LOAD_FILE2_PROTOCOL_GUID */
 static EFI_GUID load_file2_guid = {
@@ -104,6 +105,21 @@ static EFI_STATUS read_all(struct efi_initrd *initrd, unsigned n, EFI_FILE_HANDL
 	return EFI_SUCCESS;
 }
 
+/* Each file by itself, so that its hash can be told beforehand. */
+static void measure_all(const struct efi_initrd *initrd, const struct span *paths, unsigned n,
+			const UINTN *sizes)
+{
+	UINTN at = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!sizes[i])
+			continue;
+		at = padded(at);
+		efi_measure_file("initrd", paths[i], (UINT8 *)(UINTN)initrd->memory + at, sizes[i]);
+		at += sizes[i];
+	}
+}
+
 EFI_STATUS efi_initrd_offer(EFI_FILE_HANDLE root, const struct span *paths, unsigned n,
 			    struct efi_initrd **ret, unsigned *ret_failed)
 {
@@ -138,6 +154,7 @@ EFI_STATUS efi_initrd_offer(EFI_FILE_HANDLE root, const struct span *paths, unsi
 		goto out;
 
 	*ret_failed = n;
+	measure_all(initrd, paths, n, sizes);
 	initrd->size = total;
 	initrd->protocol.load_file = load_file;
 	status = BS->InstallMultipleProtocolInterfaces(&initrd->handle, &DevicePathProtocol, &initrd_path,

@@ -153,9 +153,9 @@ const char *efi_status_text(EFI_STATUS status)
 	case EFI_NOT_FOUND:
 		return "not found";
 	case EFI_ACCESS_DENIED:
-		return "access denied (Secure Boot?)";
+		return "access denied";
 	case EFI_SECURITY_VIOLATION:
-		return "not trusted by Secure Boot";
+		return "refused by Secure Boot: not signed by a key that this machine trusts";
 	case EFI_UNSUPPORTED:
 		return "unsupported (wrong format or architecture, or a page size that the CPU lacks)";
 	case EFI_LOAD_ERROR:

@@ -8,17 +8,28 @@ EFI_GUID efi_granule_guid = GRANULE_GUID_INIT;
 
 #define VOLATILE_FOR_OS (EFI_VARIABLE_BOOTSERVICE_ACCESS | EFI_VARIABLE_RUNTIME_ACCESS)
 
-struct span efi_var_get(EFI_GUID *guid, const CHAR16 *name)
+void *efi_var_get_bytes(EFI_GUID *guid, const CHAR16 *name, UINTN *ret_size)
 {
 	UINTN size = 0;
 	EFI_STATUS status = RT->GetVariable((CHAR16 *)name, guid, NULL, &size, NULL);
 
 	if (status != EFI_BUFFER_TOO_SMALL)
-		return SPAN_NONE;
-	CHAR16 *data = efi_alloc(size + sizeof(CHAR16));
-	struct span value = SPAN_NONE;
-	if (!EFI_ERROR(RT->GetVariable((CHAR16 *)name, guid, NULL, &size, data)))
-		value = efi_to_utf8(data, size / sizeof(CHAR16));
+		return NULL;
+	void *data = efi_alloc(size);
+	if (EFI_ERROR(RT->GetVariable((CHAR16 *)name, guid, NULL, &size, data))) {
+		efi_free(data);
+		return NULL;
+	}
+	*ret_size = size;
+	return data;
+}
+
+struct span efi_var_get(EFI_GUID *guid, const CHAR16 *name)
+{
+	UINTN size = 0;
+	CHAR16 *data = efi_var_get_bytes(guid, name, &size);
+	struct span value = data ? efi_to_utf8(data, size / sizeof(CHAR16)) : SPAN_NONE;
+
 	efi_free(data);
 	return value;
 }

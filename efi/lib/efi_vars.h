@@ -11,6 +11,9 @@ extern EFI_GUID efi_granule_guid; /* our own */
 /* Content of a text variable; an empty span (p NULL) if it is not there or cannot be read. */
 struct span efi_var_get(EFI_GUID *guid, const CHAR16 *name);
 
+/* Content of any variable, to be freed; NULL if it is not there or cannot be read. */
+void *efi_var_get_bytes(EFI_GUID *guid, const CHAR16 *name, UINTN *ret_size);
+
 /* Writes a volatile variable that the running system can read. Failures are silent: nothing depends on it. */
 void efi_var_publish(EFI_GUID *guid, const CHAR16 *name, struct span value);
 void efi_var_publish_bytes(EFI_GUID *guid, const CHAR16 *name, const void *data, UINTN size);
