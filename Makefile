@@ -31,6 +31,14 @@ EFI_LIB := $(wildcard efi/lib/*.c)
 EFI_BOOT := $(wildcard efi/boot/*.c)
 EFI_TESTS := $(patsubst %.c,$(BUILD)/aa64/%.efi,$(wildcard tests/e2e/efi/*.c))
 
+# Sources that one kind of program does without. The command reads as plain files what the loader recorded in the
+# device tree; on x64 there are no device trees and no compressed kernels.
+DEVICE_TREE := core/device_tree.c efi/lib/efi_device_tree.c
+host_WITHOUT := $(DEVICE_TREE)
+asan_WITHOUT := $(DEVICE_TREE)
+aarch64_WITHOUT := $(DEVICE_TREE)
+x64_WITHOUT := $(DEVICE_TREE) core/gzip_head.c
+
 LIBS := -lsmartcols -lblkid -lmount -lefivar -lefiboot -ljson-c
 USER_CPPFLAGS := $(CPPFLAGS) -D_GNU_SOURCE -Iuserspace -DGRANULE_LIBDIR='"$(libdir)/granule"'
 
@@ -108,7 +116,7 @@ $(BUILD)/$(1)/userspace/%.o: userspace/%.c | $$($(1)_NEEDS)
 	@mkdir -p $$(@D)
 	$$(say) CC $$@
 	$$(Q)$$($(1)_CC) $(CSTD) $(WARN) $$($(1)_CFLAGS) $(USER_CPPFLAGS) -MMD -MP -c $$< -o $$@
-$(BUILD)/$(1)/granule: $(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE) $(USER))
+$(BUILD)/$(1)/granule: $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(CORE) $(USER)))
 	$$(say) LINK $$@
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) $$^ $$($(1)_LIBS) -o $$@
 endef
@@ -119,8 +127,9 @@ $(foreach variant,host asan aarch64,$(eval $(call command_rules,$(variant))))
 EFI_CFLAGS := $(CSTD) $(WARN) -Os -g -ffreestanding -fPIC -fvisibility=hidden -fshort-wchar -fno-strict-aliasing \
 	-fno-stack-protector -fno-asynchronous-unwind-tables -fno-unwind-tables -fdata-sections -ffunction-sections \
 	-Iefi/lib -DGNU_EFI_USE_MS_ABI
+# Without --exclude-libs the functions of libraries would be exported, and so be kept, used or not.
 EFI_LDFLAGS := -nostdlib -shared -Bsymbolic -znocombreloc -zmax-page-size=4096 --no-undefined --gc-sections \
-	--build-id=none -T efi/lib/efi.lds
+	--exclude-libs ALL --build-id=none -T efi/lib/efi.lds
 # DllCharacteristics and the rest are checked and completed by pe-finish.
 EFI_SECTIONS := -j .text -j .rodata -j .dynamic -j .dynsym -j .rela -j .data -j .reloc -j .sbat
 
@@ -136,8 +145,7 @@ endif
 x64_ROOT :=
 aa64_CFLAGS := -mgeneral-regs-only -mstrict-align
 x64_CFLAGS := -mno-red-zone -mgeneral-regs-only -maccumulate-outgoing-args -DGRANULE_ONLY_X64
-# Parts that machines of one architecture have no use for.
-x64_WITHOUT := core/gzip_head.c
+aa64_LIBS := -l:libfdt.a -l:libz.a
 aa64_ARCH := aarch64
 x64_ARCH := x86_64
 aa64_BFD := pei-aarch64-little
@@ -157,7 +165,8 @@ $(BUILD)/$(1)/%.o: %.S
 	$$(Q)$$($(1)_PREFIX)gcc $(CPPFLAGS) -c $$< -o $$@
 $(1)_COMMON := $(BUILD)/$(1)/efi/lib/start-$$($(1)_ARCH).o $(BUILD)/$(1)/efi/lib/sections.o \
 	$(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(CORE) $(EFI_LIB))) efi/lib/efi.lds
-$(1)_LINK = $$($(1)_PREFIX)ld $(EFI_LDFLAGS) $$(filter %.o,$$^) -L$$($(1)_ROOT)/usr/lib -lefi -lgnuefi -o $$@
+$(1)_LINK = $$($(1)_PREFIX)ld $(EFI_LDFLAGS) $$(filter %.o,$$^) -L$$($(1)_ROOT)/usr/lib \
+	-L$$($(1)_ROOT)/usr/lib/$$($(1)_ARCH)-linux-gnu $$($(1)_LIBS) -lefi -lgnuefi -o $$@
 $(1)_FINISH = $$($(1)_PREFIX)objcopy -O $$($(1)_BFD) --subsystem=efi-app --file-alignment=512 \
 	--section-alignment=4096 --strip-all $(EFI_SECTIONS) $$< $$@ && $(BUILD)/pe-finish $$@
 $(BUILD)/$(1)/granule-boot.so: $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(EFI_BOOT))) $$($(1)_COMMON)
@@ -201,7 +210,7 @@ FUZZ_RUNS := 20000
 $(BUILD)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(patsubst %.c,$(BUILD)/asan/%.o,$(CORE))
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(Q)gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(CPPFLAGS) $(filter %.c %.o,$^) -lcmocka -lz -o $@
+	$(Q)gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(CPPFLAGS) $(filter %.c %.o,$^) -lcmocka -lz -lfdt -o $@
 
 $(BUILD)/fuzz/core/%.o: core/%.c
 	@mkdir -p $(@D)
@@ -213,7 +222,7 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(wildcard tests/fuzz/*.h) $(patsubst 
 	$(say) CC $@
 	$(Q)clang $(CSTD) -Wall -Wextra -Werror -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 		$(CPPFLAGS) $(filter %.c %.o,$^) $(FUZZ_LIBS) -o $@
-FUZZ_LIBS := -lz
+FUZZ_LIBS := -lz -lfdt
 # Something to compare with.
 $(BUILD)/fuzz/fuzz_sha256: FUZZ_LIBS += -lcrypto
 

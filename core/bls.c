@@ -41,6 +41,20 @@ static int append(struct span *list, unsigned *n, unsigned max, struct span valu
 	return path_valid(value) ? 0 : ERROR_SYNTAX;
 }
 
+/* The one list whose items stand in one line, parted by blanks. */
+static int append_overlays(struct bls_entry *e, struct span value)
+{
+	int error = 0;
+
+	for (size_t i = 0, end; !error && i < value.n; i = end + 1) {
+		for (end = i; end < value.n && !char_is_blank(value.p[end]);)
+			end++;
+		if (end > i)
+			error = append(e->overlay, &e->n_overlay, BLS_MAX_OVERLAY, span_cut(value, i, end));
+	}
+	return error;
+}
+
 static int set_start(struct bls_entry *e, enum bls_start start, struct span value)
 {
 	if (e->start != BLS_START_NONE && e->start != start)
@@ -97,7 +111,7 @@ static int set_key(struct bls_entry *e, struct text *options, const struct keyva
 	if (span_equal(key, SPAN("extra")))
 		return append(e->extra, &e->n_extra, BLS_MAX_EXTRA, value);
 	if (span_equal(key, SPAN("devicetree-overlay")))
-		return append(e->overlay, &e->n_overlay, BLS_MAX_OVERLAY, value);
+		return append_overlays(e, value);
 	if (span_equal(key, SPAN("devicetree"))) {
 		e->devicetree = value;
 		return path_valid(value) ? 0 : ERROR_SYNTAX;

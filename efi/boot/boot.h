@@ -11,7 +11,10 @@
 
 struct failure {
 	struct span id, text;
+	bool left_out; /* only a part of the entry, which started without it */
 };
+
+struct efi_device_tree;
 
 struct boot {
 	EFI_HANDLE image;
@@ -38,16 +41,28 @@ void entries_load(struct boot *b);
 /* Marks an entry as not startable in this boot, with a line on the console, remembered for the boot record.
  */
 void entry_fail(struct boot *b, struct entry *entry, struct span why);
+/* The same for a part of an entry that can do without it, such as an overlay. */
+void entry_left_out(struct boot *b, const struct entry *entry, struct span what);
 
 /* Loads and starts an entry. Comes back only if that failed; the entry is then marked. `result` is why it was
  * chosen, for the boot record. */
 void entry_start(struct boot *b, struct entry *entry, const struct choose_result *result);
+
+/* ---- tree.c ---- */
+
+/* Gives the kernel its device tree, with our record in it; *ret (to be withdrawn) is NULL where there is
+ * none. On failure the entry is marked. */
+bool tree_install(struct boot *b, struct entry *entry, const struct choose_result *result,
+		  struct efi_device_tree **ret);
 
 /* ---- publish.c ---- */
 
 /* Variables that do not depend on the choice. */
 void publish_loader(struct boot *b, UINT64 time_init_us);
 void publish_entries(const struct boot *b);
+/* The boot record as text, in new memory; `entry` is NULL when none could be started. */
+struct span boot_record_text(const struct boot *b, const struct entry *entry,
+			     const struct choose_result *result);
 /* Variables about the entry that is about to start. */
 void publish_selected(const struct boot *b, const struct entry *entry, const struct choose_result *result);
 /* No entry runs: takes back what publish_selected() said. With a result, what came of the wishes stays on

@@ -11,14 +11,24 @@
 #define SCAN_BYTES (1u << 20)
 #define MAX_FAILURES 64u
 
-void entry_fail(struct boot *b, struct entry *entry, struct span why)
+static void remember(struct boot *b, const struct entry *entry, struct span why, bool left_out)
 {
-	entry->unusable = true;
 	efi_message(entry->id, why);
 	if (!b->failures)
 		b->failures = efi_new(struct failure, MAX_FAILURES);
 	if (b->n_failures < MAX_FAILURES)
-		b->failures[b->n_failures++] = (struct failure){ entry->id, efi_copy(why) };
+		b->failures[b->n_failures++] = (struct failure){ entry->id, efi_copy(why), left_out };
+}
+
+void entry_fail(struct boot *b, struct entry *entry, struct span why)
+{
+	entry->unusable = true;
+	remember(b, entry, why, false);
+}
+
+void entry_left_out(struct boot *b, const struct entry *entry, struct span what)
+{
+	remember(b, entry, what, true);
 }
 
 static void fail_file(struct boot *b, struct entry *e, struct span path, const char *what)

@@ -6,6 +6,7 @@
 #include "boot.h"
 #include "efi_cpu.h"
 #include "efi_files.h"
+#include "efi_libc.h"
 #include "efi_measure.h"
 #include "efi_random_seed.h"
 #include "efi_vars.h"
@@ -112,6 +113,7 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 	struct choose_result result;
 
 	InitializeLib(image, table);
+	efi_libc_start();
 	started = efi_now_us();
 
 	struct boot *b = efi_new(struct boot, 1);

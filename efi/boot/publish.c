@@ -120,20 +120,29 @@ void publish_entries(const struct boot *b)
 	efi_free(all);
 }
 
-static void publish_record(const struct boot *b, const struct entry *entry,
-			   const struct choose_result *result)
+struct span boot_record_text(const struct boot *b, const struct entry *entry,
+			     const struct choose_result *result)
 {
-	char *buffer = efi_new(char, BOOT_RECORD_MAX);
-	struct text record = text_in(buffer, BOOT_RECORD_MAX);
+	struct text record = text_in(efi_new(char, BOOT_RECORD_MAX), BOOT_RECORD_MAX);
 
 	boot_record_format(entry, &b->input, result, &record);
 	for (size_t i = 0; i < b->n_failures; i++) {
-		struct span line = efi_join(b->failures[i].id, ": ", b->failures[i].text);
-		boot_record_add(&record, SPAN("failed"), line);
+		const struct failure *f = &b->failures[i];
+		struct span line = efi_join(f->id, ": ", f->text);
+
+		boot_record_add(&record, f->left_out ? SPAN("left-out") : SPAN("failed"), line);
 		efi_free((void *)line.p);
 	}
-	efi_var_publish(&efi_granule_guid, L"GranuleBoot", text_span(&record));
-	efi_free(buffer);
+	return text_span(&record);
+}
+
+static void publish_record(const struct boot *b, const struct entry *entry,
+			   const struct choose_result *result)
+{
+	struct span record = boot_record_text(b, entry, result);
+
+	efi_var_publish(&efi_granule_guid, L"GranuleBoot", record);
+	efi_free((void *)record.p);
 }
 
 void publish_selected(const struct boot *b, const struct entry *entry, const struct choose_result *result)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "boot.h"
+#include "efi_device_tree.h"
 #include "efi_initrd.h"
 #include "efi_measure.h"
 #include "efi_trust.h"
@@ -36,6 +37,7 @@ static void fail_status(struct boot *b, struct entry *e, struct span object, EFI
 void entry_start(struct boot *b, struct entry *e, const struct choose_result *result)
 {
 	struct efi_initrd *initrd = NULL;
+	struct efi_device_tree *tree = NULL;
 	EFI_HANDLE kernel = NULL;
 	EFI_LOADED_IMAGE *loaded = NULL;
 	unsigned failed_initrd;
@@ -64,6 +66,9 @@ void entry_start(struct boot *b, struct entry *e, const struct choose_result *re
 		}
 	}
 
+	if (!tree_install(b, e, result, &tree))
+		goto out;
+
 	UINTN bytes;
 	CHAR16 *options = load_options(e, e->initrd_by_name, &bytes);
 	loaded->LoadOptions = options;
@@ -81,5 +86,6 @@ void entry_start(struct boot *b, struct entry *e, const struct choose_result *re
 out:
 	if (kernel)
 		BS->UnloadImage(kernel);
+	efi_device_tree_withdraw(tree);
 	efi_initrd_withdraw(initrd);
 }

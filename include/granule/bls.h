@@ -40,7 +40,8 @@ struct bls_entry {
 };
 
 /* Parses an entry. `options` is a buffer for the joined options; a size of text.n + 1 always suffices.
- * Repeated keys: options join, initrd, extra and devicetree-overlay append, of the others the last counts.
+ * Repeated keys: options join, initrd, extra and devicetree-overlay append, of the others the last counts. A
+ * line devicetree-overlay names several, parted by blanks; so its paths, and no others, cannot have any.
  * Unknown keys are skipped. Errors: ERROR_SYNTAX (a NUL byte, a path with "..", a profile that is no number),
  * ERROR_TOO_MANY, ERROR_SPACE, ERROR_NO_KERNEL, ERROR_TWO_KERNELS; *ret_offset is the byte at fault. */
 int bls_parse(struct span text, char *options, size_t options_size, struct bls_entry *ret,

@@ -10,6 +10,7 @@
  *   asked.RULE=WORD     what a rule asked for, one line for each rule that is set
  *   outcome.RULE=WORD   what came of it, choose_outcome_name()
  *   failed=ID: TEXT     an entry that could not be started in this boot, and why; may repeat
+ *   left-out=ID: TEXT   a part of an entry (an overlay) that it was started without, and why; may repeat
  */
 #ifndef GRANULE_BOOT_RECORD_H
 #define GRANULE_BOOT_RECORD_H
@@ -19,8 +20,8 @@
 #define BOOT_RECORD_ASKED_MAX 255 /* bytes of a wish; an id has no more */
 #define BOOT_RECORD_MAX 4096      /* bytes; volatile variables are kept small */
 
-/* Writes all lines but `failed`. `entry` is NULL when none could be started: then the lines about it are
- * missing. */
+/* Writes all lines but `failed` and `left-out`. `entry` is NULL when none could be started: then the lines
+ * about it are missing. */
 void boot_record_format(const struct entry *entry, const struct choose_input *input,
 			const struct choose_result *result, struct text *ret);
 

@@ -45,6 +45,27 @@ static void check_list(struct span text, const char *key, const struct span *lis
 	CHECK(i == n);
 }
 
+/* Overlays are words of their lines. */
+static void check_overlays(struct span text, const struct bls_entry *e)
+{
+	struct keyval kv;
+	unsigned i = 0;
+
+	CHECK(e->n_overlay <= BLS_MAX_OVERLAY);
+	for (size_t pos = 0; keyval_next(text, &pos, &kv);) {
+		if (!span_equal(kv.key, SPAN("devicetree-overlay")))
+			continue;
+		for (size_t k = 0; k < kv.value.n; k++) {
+			if (char_is_blank(kv.value.p[k]) || (k && !char_is_blank(kv.value.p[k - 1])))
+				continue;
+			CHECK(i < e->n_overlay && e->overlay[i].p == kv.value.p + k && e->overlay[i].n);
+			CHECK(!climbs(e->overlay[i]) && !fuzz_has(e->overlay[i], ' '));
+			i++;
+		}
+	}
+	CHECK(i == e->n_overlay);
+}
+
 static void check_entry(struct span text, const struct bls_entry *e)
 {
 	static const char *const start_keys[] = {
@@ -68,7 +89,7 @@ static void check_entry(struct span text, const struct bls_entry *e)
 	CHECK(fuzz_inside(text, e->title) && fuzz_inside(text, e->version) && fuzz_inside(text, e->path));
 	check_list(text, "initrd", e->initrd, e->n_initrd, BLS_MAX_INITRD);
 	check_list(text, "extra", e->extra, e->n_extra, BLS_MAX_EXTRA);
-	check_list(text, "devicetree-overlay", e->overlay, e->n_overlay, BLS_MAX_OVERLAY);
+	check_overlays(text, e);
 
 	struct span image = last_of(text, BLS_KEY_IMAGE);
 	CHECK(e->from_granule == (image.n > 0));

@@ -166,7 +166,7 @@ static void lists_keep_their_order(void **state)
 	(void)state;
 	parse_good(
 		"linux /k\ninitrd /1\nextra /e1\ndevicetree-overlay /o1\ninitrd /2\nextra /e2\ninitrd /3 4\n"
-		"devicetree-overlay /o2",
+		"devicetree-overlay /o2 \t/o3",
 		&e);
 	assert_int_equal(e.n_initrd, 3);
 	assert_span_equal(e.initrd[0], "/1");
@@ -175,9 +175,10 @@ static void lists_keep_their_order(void **state)
 	assert_span_equal(e.initrd[2], "/3 4");
 	assert_int_equal(e.n_extra, 2);
 	assert_span_equal(e.extra[1], "/e2");
-	assert_int_equal(e.n_overlay, 2);
+	assert_int_equal(e.n_overlay, 3);
 	assert_span_equal(e.overlay[0], "/o1");
 	assert_span_equal(e.overlay[1], "/o2");
+	assert_span_equal(e.overlay[2], "/o3");
 }
 
 static void unknown_keys_are_skipped(void **state)
