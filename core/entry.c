@@ -68,6 +68,12 @@ void entry_from_id(struct span id, struct entry *ret)
 	ret->counter.suffix = span_cut(id, dot, id.n);
 }
 
+/* A type 1 entry that starts a profile has an id of its own. */
+static bool is_later_profile(const struct entry *entry)
+{
+	return entry->type == ENTRY_TYPE2 && entry->bls.profile;
+}
+
 bool entry_matches(const struct entry *entry, struct span pattern)
 {
 	struct boot_counter split;
@@ -76,9 +82,12 @@ bool entry_matches(const struct entry *entry, struct span pattern)
 		return false;
 	if (glob_match(pattern, entry->id))
 		return true;
-	if (!boot_counter_parse(pattern, &split)) /* no suffix: compare with the name alone */
-		return glob_match(pattern, entry->counter.name);
+	if (!boot_counter_parse(pattern, &split)) {
+		/* No suffix: compare with the name alone, which stands for the first profile of an image. */
+		return !is_later_profile(entry) && glob_match(pattern, entry->counter.name);
+	}
 	/* A counter in the pattern: compare names, and suffixes apart. */
-	return split.present && span_equal_nocase(split.name, entry->counter.name) &&
+	return split.present && !is_later_profile(entry) &&
+	       span_equal_nocase(split.name, entry->counter.name) &&
 	       span_equal_nocase(split.suffix, entry->counter.suffix);
 }

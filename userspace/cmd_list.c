@@ -17,6 +17,19 @@ static json_object *json_tries(const struct entry *e, uint32_t tries)
 	return e->counter.present ? json_object_new_int64(tries) : NULL;
 }
 
+static json_object *json_volume(const struct entry *e)
+{
+	if (e->type == ENTRY_AUTO)
+		return NULL;
+	return json_text(e->volume == VOLUME_XBOOTLDR ? "xbootldr" : "esp");
+}
+
+/* Only unified images have profiles. */
+static json_object *json_profile(const struct entry *e)
+{
+	return e->bls.start == BLS_START_UKI ? json_object_new_int64(e->bls.profile) : NULL;
+}
+
 static json_object *json_entry(const struct entry_set *set, const struct entry *e,
 			       const struct entry *running, const struct entry *by_default,
 			       const struct entry *next)
@@ -24,8 +37,13 @@ static json_object *json_entry(const struct entry_set *set, const struct entry *
 	json_object *o = json_object_new_object();
 
 	json_object_object_add(o, "id", json_span(e->id));
+	json_object_object_add(o, "type", json_text(entry_type_name(e->type)));
+	json_object_object_add(o, "source", json_text(loaded(e)->source));
+	json_object_object_add(o, "volume", json_volume(e));
+	json_object_object_add(o, "profile", json_profile(e));
 	json_object_object_add(o, "title", json_span(e->bls.title));
 	json_object_object_add(o, "version", json_span(e->bls.version));
+	json_object_object_add(o, "release", json_span(e->release));
 	json_object_object_add(o, "page_size", json_page_size(e->page_size));
 	json_object_object_add(o, "kind", json_text(image_kind_name(e->kind)));
 	json_object_object_add(o, "image", json_span(e->bls.path));
@@ -43,6 +61,8 @@ static json_object *json_entry(const struct entry_set *set, const struct entry *
 
 static char *state_text(const struct entry_set *set, const struct entry *e)
 {
+	if (e->type == ENTRY_AUTO)
+		return xstrdup("auto");
 	if (e->unusable)
 		return xstrdup("broken");
 	if (!entry_supported(e, set->cpu))
@@ -63,7 +83,7 @@ static void print_table(const struct entry_set *set, const struct entry *running
 		const char marks[] = { e == running ? '*' : ' ', e == by_default ? 'd' : ' ',
 				       e == next ? '>' : ' ', 0 };
 		_cleanup_free_ char *state = state_text(set, e);
-		const char *row[] = { marks, page_size_title(e->page_size), state, loaded(e)->id };
+		const char *row[] = { marks, entry_size_title(e), state, loaded(e)->id };
 		table_add(table, row);
 	}
 	table_print(table);

@@ -25,9 +25,10 @@ struct work {
 	struct entry_set set; /* as it was before */
 	struct actions actions;
 	char *token, *title, *machine_id, *options;
-	char *running;        /* id of the entry that runs; NULL if not known */
-	page_size_set sizes;  /* wanted for selectable kernels */
-	enum page_size first; /* class that sorts first */
+	char *running;            /* id of the entry that runs; NULL if not known */
+	enum entry_volume volume; /* that is written to */
+	page_size_set sizes;      /* wanted for selectable kernels */
+	enum page_size first;     /* class that sorts first */
 };
 
 /* ---- files ---- */
@@ -172,9 +173,10 @@ static int write_entry(struct work *w, const struct registration *r)
 		complain("%s: exists and was not written by granule; --force replaces it", path);
 		return -EEXIST;
 	}
-	if (there && strcmp(loaded(there)->text, text) == 0)
+	bool in_place = there && there->volume == w->volume;
+	if (in_place && strcmp(loaded(there)->text, text) == 0)
 		return 0;
-	if (there && keeps_options(w, there, text)) {
+	if (in_place && keeps_options(w, there, text)) {
 		if (!w->o->json)
 			printf("%s is what runs: it keeps its command line (--force rewrites it)\n",
 			       file_name);
@@ -186,9 +188,9 @@ static int write_entry(struct work *w, const struct registration *r)
 		return error;
 	}
 	action(&w->actions, "wrote %s", path);
-	if (there && strcmp(loaded(there)->file_name, file_name) != 0) {
-		_cleanup_free_ char *twin =
-			xprintf("%s/loader/entries/%s", w->places.boot, loaded(there)->file_name);
+	/* It has a counter in its name, or is on the other partition. */
+	if (there && (!in_place || strcmp(loaded(there)->file_name, file_name) != 0)) {
+		const char *twin = loaded(there)->source;
 		error = w->o->dry_run ? 0 : safe_file_remove(twin);
 		if (error < 0)
 			complain("%s: cannot be removed: %s", twin, strerror(-error));
@@ -203,7 +205,8 @@ static const struct entry *foreign_twin(const struct work *w, const char *linux_
 {
 	for (size_t i = 0; kind != IMAGE_SELECTABLE && i < w->set.n; i++) {
 		const struct entry *e = w->set.entries[i];
-		if (!e->bls.from_granule && path_same(e->bls.path, span_of(linux_path)))
+		if (!e->bls.from_granule && e->volume == w->volume &&
+		    path_same(e->bls.path, span_of(linux_path)))
 			return e;
 	}
 	return NULL;
@@ -406,6 +409,7 @@ static int work_start(const struct options *o, struct work *w)
 	*w = (struct work){ .o = o, .actions = { .options = o } };
 	if (places_find(o, &w->places) < 0)
 		return -ENOENT;
+	w->volume = w->places.xbootldr ? VOLUME_XBOOTLDR : VOLUME_OWN;
 	int r = places_lock(&w->places);
 	if (r == 0)
 		r = entry_set_load(o, &w->places, &w->set);
@@ -470,8 +474,10 @@ int cmd_register(const struct options *o)
 	if (entry_set_load(o, &w.places, &after) < 0)
 		goto out;
 	/* Content that was replaced: its old files have no entry now. */
-	for (size_t i = 0; i < w.set.n && !o->dry_run; i++)
-		registry_collect(&w.actions, &w.places, w.set.entries[i]->bls.path);
+	for (size_t i = 0; i < w.set.n && !o->dry_run; i++) {
+		const struct entry *e = w.set.entries[i];
+		registry_collect(&w.actions, places_folder(&w.places, e->volume), e->bls.path);
+	}
 	/* What was not written cannot be booted: no word about the next boot then. */
 	exit_code = actions_finish(&w.actions, o->dry_run ? NULL : &after);
 	entry_set_free(&after);

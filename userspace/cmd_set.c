@@ -51,7 +51,7 @@ static int job_end(struct job *j, int r)
 static int check_conf(const struct job *j)
 {
 	bool rivals = j->set.conf.default_pattern.n || j->set.conf.preferred_pattern.n;
-	_cleanup_free_ char *folder = path_join(j->places.boot, "loader");
+	_cleanup_free_ char *folder = path_join(places_folder(&j->places, VOLUME_OWN), "loader");
 
 	if (!rivals || access(folder, W_OK) == 0)
 		return 0;
@@ -151,16 +151,28 @@ static int set_size(struct job *j, enum page_size size)
 	if (r == 0)
 		r = clear_rivals(j, true);
 	/* Loaders that only know sort keys follow as well. The policy does not depend on it. */
-	if (r == 0 && registry_sort(&j->actions, &j->places, &j->set, size) < 0)
+	if (r == 0 && registry_sort(&j->actions, &j->set, size) < 0)
 		complain("the order of entries in other loaders stays as it was");
 	if (r == 0)
 		r = confirm(j, size, NULL);
 	return r;
 }
 
+/* What makes an entry a bad default. */
+static const char *default_obstacle(const struct job *j, const struct entry *e)
+{
+	static const char *const no_system[] = { "auto-reboot", "auto-poweroff",
+						 "auto-reboot-to-firmware-setup" };
+
+	for (size_t i = 0; i < sizeof(no_system) / sizeof(no_system[0]); i++)
+		if (span_equal(e->id, span_of(no_system[i])))
+			return "starts no system, this one would not come up again";
+	return entry_obstacle(&j->set, e);
+}
+
 static int set_entry(struct job *j, const struct entry *e)
 {
-	const char *id = loaded(e)->id, *obstacle = entry_obstacle(&j->set, e);
+	const char *id = loaded(e)->id, *obstacle = default_obstacle(j, e);
 	int r;
 
 	if (obstacle && !j->o->force) {

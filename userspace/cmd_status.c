@@ -92,9 +92,9 @@ static void print_next(const struct entry_set *set, const struct next_boot *next
 		print_line("next boot", next->explanation);
 		return;
 	}
-	_cleanup_free_ char *text =
-		xprintf("%s pages, %.*s%s", page_size_title(next->entry->page_size), (int)next->entry->id.n,
-			next->entry->id.p, next_boot_condition(set));
+	_cleanup_free_ char *what = boots_text(next->entry);
+	_cleanup_free_ char *text = xprintf("%s, %.*s%s", what, (int)next->entry->id.n, next->entry->id.p,
+					    next_boot_condition(set));
 	print_line("next boot", text);
 	print_line("because", next->explanation);
 }

@@ -10,7 +10,7 @@
 
 static bool named_by(const struct entry *e, const char *word)
 {
-	return entry_matches(e, span_of(word)) || span_equal(e->bls.version, span_of(word));
+	return entry_matches(e, span_of(word)) || entry_has_release(e, word);
 }
 
 static bool is_chosen(const struct options *o, const struct entry *e)
@@ -27,7 +27,7 @@ static bool is_chosen(const struct options *o, const struct entry *e)
 static bool is_running(const struct entry *e, const char *selected, const char *release)
 {
 	return (selected && span_equal_nocase(e->id, span_of(selected))) ||
-	       (!selected && release && span_equal(e->bls.version, span_of(release)));
+	       (!selected && release && entry_has_release(e, release));
 }
 
 static int check_arguments(const struct options *o, const struct entry_set *set)
@@ -47,9 +47,9 @@ static int check_arguments(const struct options *o, const struct entry_set *set)
 	return r;
 }
 
-static int remove_entry(struct actions *a, const struct places *places, const struct entry *e)
+static int remove_entry(struct actions *a, const struct entry *e)
 {
-	_cleanup_free_ char *path = xprintf("%s/loader/entries/%s", places->boot, loaded(e)->file_name);
+	const char *path = loaded(e)->source;
 	int r = a->options->dry_run ? 0 : safe_file_remove(path);
 
 	if (r < 0)
@@ -72,8 +72,7 @@ static const char *reason_to_keep(const struct options *o, const struct entry *e
 	return e == by_default && !o->all ? "is what boots by default" : NULL;
 }
 
-static void remove_chosen(const struct options *o, const struct places *places, const struct entry_set *set,
-			  struct actions *a)
+static void remove_chosen(const struct options *o, const struct entry_set *set, struct actions *a)
 {
 	_cleanup_free_ char *selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
 	_cleanup_free_ char *release = system_release(o);
@@ -98,7 +97,7 @@ static void remove_chosen(const struct options *o, const struct places *places, 
 			a->failed = a->failed || !o->all;
 			continue;
 		}
-		if (remove_entry(a, places, e) < 0)
+		if (remove_entry(a, e) < 0)
 			a->failed = true;
 	}
 }
@@ -120,13 +119,13 @@ int cmd_unregister(const struct options *o)
 		goto out_places;
 	if (check_arguments(o, &set) < 0)
 		goto out;
-	remove_chosen(o, &places, &set, &actions);
+	remove_chosen(o, &set, &actions);
 	if (entry_set_load(o, &places, &after) < 0)
 		goto out;
 	for (size_t i = 0; i < set.n && !o->dry_run; i++) {
-		const struct bls_entry *b = &set.entries[i]->bls;
-		if (b->from_granule)
-			registry_collect(&actions, &places, b->path);
+		const struct entry *e = set.entries[i];
+		if (e->bls.from_granule)
+			registry_collect(&actions, places_folder(&places, e->volume), e->bls.path);
 	}
 	exit_code = actions_finish(&actions, o->dry_run ? NULL : &after);
 	entry_set_free(&after);

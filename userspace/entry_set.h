@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The entries of a partition as the boot manager sees them, and the decision about them. */
+/* The entries of a machine as the boot manager sees them, and the decision about them. */
 #ifndef GRANULE_ENTRY_SET_H
 #define GRANULE_ENTRY_SET_H
 
@@ -12,8 +12,8 @@
 struct loaded_entry {
 	struct entry entry; /* first */
 	char *file_name, *id, *text, *options;
+	char *source;  /* its file, where it is mounted; NULL for one that the loader makes itself */
 	char *problem; /* why it is unusable; NULL if it is not */
-	struct image_head head;
 };
 
 struct entry_set {
@@ -30,7 +30,8 @@ struct entry_set {
 	bool has_preferred;  /* and preferred entries */
 	uint64_t features;   /* LoaderFeatures; 0 if not known */
 	char *oneshot, *preferred, *default_variable, *policy_variable; /* variables; NULL if not set */
-	char *conf_text; /* of loader.conf; never NULL once loaded */
+	char *last_booted; /* LoaderEntryLastBooted; NULL if not set */
+	char *conf_text;   /* of loader.conf; never NULL once loaded */
 	size_t conf_size;
 	const char *conf_problem; /* why loader.conf cannot be rewritten; NULL */
 	struct loader_conf conf;
@@ -57,6 +58,12 @@ const struct entry *entry_set_by_id(const struct entry_set *set, const char *id)
  * when none or several fit. */
 const struct entry *entry_set_resolve(const struct entry_set *set, const char *word,
 				      enum page_size *ret_size);
+
+/* "64K"; "?" if it is not known, "-" for what is no kernel. */
+const char *entry_size_title(const struct entry *e);
+
+/* Whether it starts this kernel release. */
+bool entry_has_release(const struct entry *e, const char *release);
 
 /* What keeps an entry from running, as a phrase; NULL. */
 const char *entry_obstacle(const struct entry_set *set, const struct entry *e);

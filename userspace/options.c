@@ -12,7 +12,7 @@ static const struct {
 	{ 'j', "json", NULL, "machine-readable output" },
 	{ 'R', "root", "DIR", "work on the system below DIR" },
 	{ 'E', "esp-path", "DIR", "where the EFI system partition is mounted" },
-	{ 'B', "boot-path", "DIR", "where entries and kernels are, if not on the ESP" },
+	{ 'B', "boot-path", "DIR", "where the XBOOTLDR partition is mounted" },
 	{ 'n', "dry-run", NULL, "say what would be done, change nothing" },
 	{ 'f', "force", NULL, "do it although something speaks against it" },
 	{ 'x', "expect", "SIZE", "page size that should run: 4k, 16k or 64k" },

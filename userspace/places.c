@@ -3,16 +3,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libmount/libmount.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "places.h"
 #include "variables.h"
 
 #define ESP_TYPE "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"
+#define XBOOTLDR_TYPE "bc13c2ff-59e6-4262-a352-b275fd6f7172"
 
 static char *probed(blkid_probe probe, const char *name)
 {
@@ -168,11 +171,61 @@ static char *given_folder(const char *path, const char *option)
 	return xstrdup(path);
 }
 
-int places_find(const struct options *o, struct places *ret)
+/* Whether an XBOOTLDR of this disk is mounted here, in a form that firmware reads. */
+static bool is_xbootldr(const char *folder, const char *disk)
+{
+	struct statfs fs;
+	struct partition p;
+
+	if (statfs(folder, &fs) < 0 || fs.f_type != MSDOS_SUPER_MAGIC || partition_of(folder, &p) < 0)
+		return false;
+	bool result = strcasecmp(p.type, XBOOTLDR_TYPE) == 0 && strcmp(p.disk, disk) == 0;
+	partition_free(&p);
+	return result;
+}
+
+/* The folder where it is mounted; NULL if there is none. */
+static char *find_xbootldr(const struct options *o, const char *esp)
+{
+	struct libmnt_table *table = NULL;
+	struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *fs;
+	struct partition p;
+	char *found = NULL;
+
+	if (partition_of(esp, &p) < 0) {
+		mnt_free_iter(iter);
+		return NULL;
+	}
+	if (strcmp(o->root, "/") == 0) {
+		table = mnt_new_table_from_file("/proc/self/mountinfo");
+		while (table && iter && !found && mnt_table_next_fs(table, iter, &fs) == 0)
+			if (mnt_fs_get_target(fs) && is_xbootldr(mnt_fs_get_target(fs), p.disk))
+				found = xstrdup(mnt_fs_get_target(fs));
+	} else {
+		found = path_join(o->root, "boot");
+		if (!is_xbootldr(found, p.disk)) {
+			free(found);
+			found = NULL;
+		}
+	}
+	mnt_free_iter(iter);
+	mnt_unref_table(table);
+	partition_free(&p);
+	return found;
+}
+
+static bool is_same_folder(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int find_partitions(const struct options *o, struct places *ret)
 {
 	bool said = false;
 
-	*ret = (struct places){ 0 };
 	if (o->esp_path) {
 		ret->esp = given_folder(o->esp_path, "--esp-path");
 		if (!ret->esp)
@@ -180,28 +233,48 @@ int places_find(const struct options *o, struct places *ret)
 	} else {
 		ret->esp = strcmp(o->root, "/") == 0 ? mounted_esp(&said) : esp_below(o->root);
 	}
-	if (o->boot_path)
+	if (o->boot_path) {
 		ret->boot = given_folder(o->boot_path, "--boot-path");
-	else if (ret->esp)
-		ret->boot = xstrdup(ret->esp);
-	else if (!said)
+		if (!ret->boot)
+			return -ENOENT;
+		if (ret->esp && !is_same_folder(ret->esp, ret->boot))
+			ret->xbootldr = xstrdup(ret->boot);
+	} else if (ret->esp) {
+		ret->xbootldr = find_xbootldr(o, ret->esp);
+		ret->boot = xstrdup(ret->xbootldr ? ret->xbootldr : ret->esp);
+	} else if (!said) {
 		complain("no EFI system partition is mounted%s%s; mount it, or name its folder with "
 			 "--esp-path",
 			 o->root[1] ? " below " : "", o->root[1] ? o->root : "");
-	if (!ret->boot) {
-		places_free(ret);
-		return -ENOENT;
 	}
-	return 0;
+	return ret->boot ? 0 : -ENOENT;
+}
+
+int places_find(const struct options *o, struct places *ret)
+{
+	*ret = (struct places){ 0 };
+	int r = find_partitions(o, ret);
+	if (r < 0)
+		places_free(ret);
+	return r;
+}
+
+const char *places_folder(const struct places *places, enum entry_volume volume)
+{
+	if (volume == VOLUME_XBOOTLDR)
+		return places->xbootldr;
+	return places->esp ? places->esp : places->boot;
 }
 
 int places_lock(const struct places *places)
 {
-	int fd = open(places->boot, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* One lock for both partitions. */
+	const char *folder = places_folder(places, VOLUME_OWN);
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 || flock(fd, LOCK_EX) < 0) {
 		int r = -errno;
-		complain("%s: cannot be locked: %s", places->boot, strerror(-r));
+		complain("%s: cannot be locked: %s", folder, strerror(-r));
 		if (fd >= 0)
 			close(fd);
 		return r;
@@ -212,6 +285,7 @@ int places_lock(const struct places *places)
 void places_free(struct places *places)
 {
 	free(places->esp);
+	free(places->xbootldr);
 	free(places->boot);
 	*places = (struct places){ 0 };
 }

@@ -121,8 +121,7 @@ char *registry_text(const struct registration *r, enum page_size first)
 
 /* ---- sort keys ---- */
 
-static int resort(struct actions *a, const struct places *places, struct loaded_entry *e,
-		  enum page_size first)
+static int resort(struct actions *a, struct loaded_entry *e, enum page_size first)
 {
 	_cleanup_free_ char *key = registry_sort_key(e->entry.page_size, first);
 	size_t size = strlen(e->text) + strlen(key) + 16;
@@ -132,22 +131,21 @@ static int resort(struct actions *a, const struct places *places, struct loaded_
 	if (span_equal(e->entry.bls.sort_key, span_of(key)))
 		return 0;
 	loader_conf_set(span_of(e->text), SPAN("sort-key"), span_of(key), &t);
-	_cleanup_free_ char *path = xprintf("%s/loader/entries/%s", places->boot, e->file_name);
-	int r = a->options->dry_run ? 0 : safe_file_write(path, text, t.n);
+	int r = a->options->dry_run ? 0 : safe_file_write(e->source, text, t.n);
 	if (r < 0) {
-		complain("%s: cannot be written: %s", path, strerror(-r));
+		complain("%s: cannot be written: %s", e->source, strerror(-r));
 		return r;
 	}
 	action(a, "gave %s the sort key %s", e->id, key);
 	return 0;
 }
 
-int registry_sort(struct actions *a, const struct places *places, struct entry_set *set, enum page_size first)
+int registry_sort(struct actions *a, struct entry_set *set, enum page_size first)
 {
 	for (size_t i = 0; i < set->n; i++) {
 		if (!set->entries[i]->bls.from_granule)
 			continue;
-		int r = resort(a, places, loaded(set->entries[i]), first);
+		int r = resort(a, loaded(set->entries[i]), first);
 		if (r < 0)
 			return r;
 	}
@@ -210,9 +208,9 @@ static void unify(char *text, size_t size)
 
 /* Whether any file in loader/entries mentions "FOLDER/FILE", whatever it is otherwise: written by hand, for
  * another machine, or not understood. A file that cannot be read may mention it. */
-static bool is_named(const struct places *places, const char *path)
+static bool is_named(const char *partition, const char *path)
 {
-	_cleanup_free_ char *folder = path_join(places->boot, "loader/entries");
+	_cleanup_free_ char *folder = path_join(partition, "loader/entries");
 	_cleanup_free_ char *wanted = xstrdup(path);
 	_cleanup_dir_ DIR *dir = opendir(folder);
 	struct dirent *d;
@@ -234,7 +232,7 @@ static bool is_named(const struct places *places, const char *path)
 	return !dir && errno != ENOENT;
 }
 
-void registry_collect(struct actions *a, const struct places *places, struct span path)
+void registry_collect(struct actions *a, const char *partition, struct span path)
 {
 	_cleanup_free_ char *folder = xstrndup(path);
 	struct dirent *d;
@@ -242,11 +240,11 @@ void registry_collect(struct actions *a, const struct places *places, struct spa
 	if (!registry_owns_path(path))
 		return;
 	*strrchr(folder, '/') = 0;
-	_cleanup_free_ char *real = path_join(places->boot, folder);
+	_cleanup_free_ char *real = path_join(partition, folder);
 	_cleanup_dir_ DIR *dir = opendir(real);
 	while (dir && (d = readdir(dir))) {
 		_cleanup_free_ char *candidate = xprintf("%s/%s", folder, d->d_name);
-		if (!owns_name(d->d_name) || is_named(places, candidate))
+		if (!owns_name(d->d_name) || is_named(partition, candidate))
 			continue;
 		_cleanup_free_ char *file = path_join(real, d->d_name);
 		int r = safe_file_remove(file);

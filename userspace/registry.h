@@ -36,8 +36,7 @@ char *registry_sort_key(enum page_size size, enum page_size first);
 char *registry_text(const struct registration *r, enum page_size first);
 
 /* Rewrites the sort keys of all entries that granule wrote, so that `first` is the leading class. */
-int registry_sort(struct actions *a, const struct places *places, struct entry_set *set,
-		  enum page_size first);
+int registry_sort(struct actions *a, struct entry_set *set, enum page_size first);
 
 /* Path on the partition under which content is stored: "/TOKEN/NAME/STEM-HASH". The name changes with the
  * content, so that replacing is: write the new file, switch the entry, remove the old file. */
@@ -46,8 +45,8 @@ char *registry_content_path(const char *token, const char *name, const char *ste
 /* Whether a path was made by registry_content_path(). */
 bool registry_owns_path(struct span path);
 
-/* Removes files of ours in the folder of `path` that no file in loader/entries mentions any more. Not for
- * --dry-run. */
-void registry_collect(struct actions *a, const struct places *places, struct span path);
+/* Removes files of ours in the folder of `path` that no file in loader/entries mentions any more; all on the
+ * partition that is mounted here. Not for --dry-run. */
+void registry_collect(struct actions *a, const char *partition, struct span path);
 
 #endif

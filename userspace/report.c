@@ -92,6 +92,13 @@ void default_boot(const struct entry_set *set, struct next_boot *ret)
 	decide(&without, ret);
 }
 
+char *boots_text(const struct entry *e)
+{
+	/* What the loader made itself is no kernel of this machine. */
+	return e->type == ENTRY_AUTO ? xstrndup(e->bls.title)
+				     : xprintf("%s pages", page_size_title(e->page_size));
+}
+
 json_object *json_next_boot(const struct next_boot *next)
 {
 	json_object *o = json_object_new_object();
@@ -138,12 +145,13 @@ int actions_finish(struct actions *a, const struct entry_set *set)
 	} else {
 		if (!a->done.n && !a->failed)
 			puts("nothing to change");
-		if (set && next.entry)
-			printf("next boot%s: %s pages, %s\n           %.*s\n", next_boot_condition(set),
-			       page_size_title(next.entry->page_size), next.explanation,
-			       (int)next.entry->id.n, next.entry->id.p);
-		else if (set)
+		if (set && next.entry) {
+			_cleanup_free_ char *what = boots_text(next.entry);
+			printf("next boot%s: %s, %s\n           %.*s\n", next_boot_condition(set), what,
+			       next.explanation, (int)next.entry->id.n, next.entry->id.p);
+		} else if (set) {
 			puts("next boot: no entry can be started");
+		}
 	}
 	strings_free(&a->done);
 	return a->failed ? EXIT_FAILED : EXIT_DONE;

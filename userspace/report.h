@@ -34,6 +34,8 @@ void next_boot(const struct entry_set *set, struct next_boot *ret);
 void default_boot(const struct entry_set *set, struct next_boot *ret);
 /* Empty, or what the prediction depends on: a loader that does not say what it is decides for itself. */
 const char *next_boot_condition(const struct entry_set *set);
+/* What an entry boots, for a sentence: "64K pages", or the title of what is no kernel. To be freed. */
+char *boots_text(const struct entry *e);
 /* {id, page_size, reason} */
 json_object *json_next_boot(const struct next_boot *next);
 

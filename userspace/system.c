@@ -3,10 +3,13 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include <granule/os_release.h>
 #include <granule/pe.h>
 
 #include "system.h"
 #include "variables.h"
+
+#define OS_RELEASE_MAX (64 << 10)
 
 bool system_is_other(const struct options *o)
 {
@@ -78,23 +81,19 @@ char *system_cmdline(const struct options *o)
 char *system_os_release(const struct options *o, const char *key)
 {
 	static const char *const files[] = { "etc/os-release", "usr/lib/os-release" };
-	size_t key_n = strlen(key);
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		_cleanup_free_ char *path = path_join(o->root, files[i]);
-		_cleanup_file_ FILE *f = fopen(path, "re");
-		char line[1024];
+		_cleanup_free_ char *path = path_join(o->root, files[i]), *text = NULL;
+		struct span k, value, found = SPAN_NONE;
+		size_t size, pos = 0;
 
-		while (f && fgets(line, sizeof(line), f)) {
-			line[strcspn(line, "\n")] = 0;
-			if (strncmp(line, key, key_n) != 0 || line[key_n] != '=')
-				continue;
-			struct span value = span_of(line + key_n + 1);
-			if (value.n >= 2 && (value.p[0] == '"' || value.p[0] == '\'') &&
-			    value.p[value.n - 1] == value.p[0])
-				value = span_cut(value, 1, value.n - 1);
-			return xstrndup(value);
-		}
+		if (read_file(path, OS_RELEASE_MAX, &text, &size) < 0)
+			continue;
+		while (os_release_next(text, size, &pos, &k, &value))
+			if (span_equal(k, span_of(key)))
+				found = value;
+		if (found.n)
+			return xstrndup(found);
 	}
 	return NULL;
 }

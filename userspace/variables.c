@@ -67,36 +67,53 @@ static void add_utf8(char *out, size_t *n, uint32_t c)
 	}
 }
 
-char *variable_get(enum variable_vendor vendor, const char *name)
+/* UTF-16 from data[*at] up to the next NUL, or the end, as UTF-8. */
+static char *next_text(const uint8_t *data, size_t size, size_t *at)
+{
+	char *text = xalloc((size - *at) / 2 * 3 + 1);
+	uint16_t c = 0;
+	size_t n = 0;
+
+	for (; *at + 1 < size && (c = read_le16(data + *at)); *at += 2)
+		add_utf8(text, &n, c);
+	*at += 2;
+	return text;
+}
+
+static uint8_t *get(enum variable_vendor vendor, const char *name, size_t *ret_size)
 {
 	uint8_t *data = NULL;
-	size_t size = 0, n = 0;
 	uint32_t attributes;
 
-	if (!variables_present() || efi_get_variable(guids[vendor], name, &data, &size, &attributes) < 0)
+	*ret_size = 0;
+	if (!variables_present() || efi_get_variable(guids[vendor], name, &data, ret_size, &attributes) < 0)
 		return NULL;
-	char *text = xalloc(size / 2 * 3 + 1);
-	for (size_t i = 0; i + 1 < size; i += 2) {
-		uint16_t c = read_le16(data + i);
-		if (!c)
-			break;
-		add_utf8(text, &n, c);
-	}
-	free(data);
-	return text;
+	return data;
+}
+
+char *variable_get(enum variable_vendor vendor, const char *name)
+{
+	size_t size, at = 0;
+	_cleanup_free_ uint8_t *data = get(vendor, name, &size);
+
+	return data ? next_text(data, size, &at) : NULL;
+}
+
+void variable_get_list(enum variable_vendor vendor, const char *name, struct strings *ret)
+{
+	size_t size, at = 0;
+	_cleanup_free_ uint8_t *data = get(vendor, name, &size);
+
+	while (data && at + 1 < size)
+		strings_add(ret, next_text(data, size, &at));
 }
 
 uint64_t variable_get_u64(enum variable_vendor vendor, const char *name, uint64_t otherwise)
 {
-	uint8_t *data = NULL;
-	size_t size = 0;
-	uint32_t attributes;
+	size_t size;
+	_cleanup_free_ uint8_t *data = get(vendor, name, &size);
 
-	if (!variables_present() || efi_get_variable(guids[vendor], name, &data, &size, &attributes) < 0)
-		return otherwise;
-	uint64_t value = size == 8 ? read_le64(data) : otherwise;
-	free(data);
-	return value;
+	return data && size == 8 ? read_le64(data) : otherwise;
 }
 
 int variable_set(enum variable_vendor vendor, const char *name, const char *text)

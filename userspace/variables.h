@@ -22,6 +22,8 @@ bool variables_writable(const char **ret_why);
 
 /* UTF-8 text of a variable; NULL if it is not there. */
 char *variable_get(enum variable_vendor vendor, const char *name);
+/* Adds the texts of a variable that holds several, each with a NUL behind it. */
+void variable_get_list(enum variable_vendor vendor, const char *name, struct strings *ret);
 /* Value of a variable of exactly 8 bytes, little endian; `otherwise` if it is none. */
 uint64_t variable_get_u64(enum variable_vendor vendor, const char *name, uint64_t otherwise);
 

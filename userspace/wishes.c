@@ -52,7 +52,7 @@ int wish_variable(struct actions *a, struct entry_set *set, const char *name, co
 int wish_conf(struct actions *a, struct entry_set *set, const struct places *places, const char *key,
 	      const char *value)
 {
-	_cleanup_free_ char *path = path_join(places->boot, "loader/loader.conf");
+	_cleanup_free_ char *path = path_join(places_folder(places, VOLUME_OWN), "loader/loader.conf");
 	size_t size = set->conf_size + strlen(key) + (value ? strlen(value) : 0) + 8;
 	_cleanup_free_ char *text = xalloc(size);
 	struct text t = text_in(text, size);

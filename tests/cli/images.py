@@ -64,14 +64,21 @@ def zboot(kernel, compression="gzip"):
     return bytes(head) + payload + trailer
 
 
-def uki(kernel):
-    head = bytearray(0x400)
+def uki(kernel, *sections, osrel="ID=test\n", machine="arm64"):
+    """A unified kernel image: .osrel and .linux, then (name, content) of more sections. ".profile" begins one."""
+    sections = ([(".osrel", osrel)] if osrel is not None else []) + [(".linux", kernel)] + list(sections)
+    start = 0x400 + -(-40 * len(sections) // 512) * 512
+    table, data = [], b""
+    for name, content in sections:
+        content = content.encode() if isinstance(content, str) else content
+        table.append((name, start + len(data), len(content)))
+        data += content + b"\0" * (-len(content) % 512)
+    head = bytearray(start)
     head[0:2] = b"MZ"
     struct.pack_into("<I", head, 60, 64)
-    osrel = b"ID=test\n".ljust(512, b"\0")
-    headers = pe_headers([(".osrel", 0x400, 512), (".linux", 0x600, len(kernel))], MACHINE["arm64"])
+    headers = pe_headers(table, MACHINE[machine])
     head[64:64 + len(headers)] = headers
-    return bytes(head) + osrel + kernel
+    return bytes(head) + data
 
 
 def x86_kernel(release="6.1.0-x86"):

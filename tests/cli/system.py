@@ -46,7 +46,8 @@ class System:
 
     def variable(self, name):
         file = self._variable(name)
-        return file.read_bytes()[4:].decode("utf-16-le").rstrip("\0") if file.exists() else None
+        # A plain file keeps the end of a longer text, efivarfs does not.
+        return file.read_bytes()[4:].decode("utf-16-le").split("\0")[0] if file.exists() else None
 
     def loader(self, name="granule-boot 0.1.0", features=1 << 2 | 1 << 3 | 1 << 8 | 1 << 19, cpu="4k 16k 64k"):
         """What a boot manager published."""

@@ -184,8 +184,9 @@ def test_what_is_set_already_is_not_written_again(machine):
 
 def test_list_has_the_documented_keys_in_their_order(machine):
     entry = machine.json("list")["entries"][0]
-    assert list(entry) == ["id", "title", "version", "page_size", "kind", "image", "options", "state", "tries_left",
-                           "tries_done", "running", "default", "next", "supported", "problem"]
+    assert list(entry) == ["id", "type", "source", "volume", "profile", "title", "version", "release", "page_size",
+                           "kind", "image", "options", "state", "tries_left", "tries_done", "running", "default",
+                           "next", "supported", "problem"]
 
 
 def test_supported_is_null_when_the_cpu_is_not_known(machine):

@@ -212,6 +212,30 @@ static void an_id_that_ends_like_a_counter_is_not_cut_again(void **state)
 		      vectors[i].pattern);
 }
 
+static void a_name_alone_means_the_first_profile(void **state)
+{
+	struct entry first = { .type = ENTRY_TYPE2, .id = SPAN("a.efi") };
+	struct entry later = { .type = ENTRY_TYPE2, .id = SPAN("a.efi@rescue"), .bls.profile = 1 };
+	struct entry file = { .id = SPAN("a.conf"), .bls.profile = 1 };
+
+	(void)state;
+	boot_counter_parse(SPAN("A+3.efi"), &first.counter);
+	boot_counter_parse(SPAN("A+3.efi"), &later.counter);
+	boot_counter_parse(SPAN("a.conf"), &file.counter);
+	assert_true(entry_matches(&first, SPAN("a")));
+	assert_true(entry_matches(&first, SPAN("a.efi")));
+	assert_true(entry_matches(&first, SPAN("a+1-2.efi")));
+	assert_false(entry_matches(&first, SPAN("a.efi@rescue")));
+	assert_false(entry_matches(&later, SPAN("a")));
+	assert_false(entry_matches(&later, SPAN("a.efi")));
+	assert_false(entry_matches(&later, SPAN("a+1-2.efi")));
+	assert_true(entry_matches(&later, SPAN("a.efi@Rescue")));
+	assert_true(entry_matches(&later, SPAN("a*")));
+	/* A file that starts a profile has an id of its own. */
+	assert_true(entry_matches(&file, SPAN("a")));
+	assert_true(entry_matches(&file, SPAN("a+1-2.conf")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +247,7 @@ int main(void)
 		cmocka_unit_test(x86_64_has_4k),
 		cmocka_unit_test(an_entry_is_supported_unless_both_facts_speak_against_it),
 		cmocka_unit_test(patterns_that_name_an_entry),
+		cmocka_unit_test(a_name_alone_means_the_first_profile),
 		cmocka_unit_test(an_id_that_ends_like_a_counter_is_not_cut_again),
 	};
 
