@@ -21,8 +21,17 @@ enum entry_volume {
 	N_VOLUMES,
 };
 
+/* What an entry of the loader's own does. */
+enum entry_action {
+	ACTION_START, /* starts a program, like every other entry */
+	ACTION_FIRMWARE_SETUP,
+	ACTION_POWER_OFF,
+	ACTION_REBOOT,
+};
+
 struct entry {
 	enum entry_type type;
+	enum entry_action action;
 	enum entry_volume volume;
 	struct span
 		id; /* as in LoaderEntries: file name in lower case, without counter; "@PROFILE" may follow */
