@@ -131,7 +131,7 @@ EFI_CFLAGS := $(CSTD) $(WARN) -Os -g -ffreestanding -fPIC -fvisibility=hidden -f
 EFI_LDFLAGS := -nostdlib -shared -Bsymbolic -znocombreloc -zmax-page-size=4096 --no-undefined --gc-sections \
 	--exclude-libs ALL --build-id=none -T efi/lib/efi.lds
 # DllCharacteristics and the rest are checked and completed by pe-finish.
-EFI_SECTIONS := -j .text -j .rodata -j .dynamic -j .dynsym -j .rela -j .data -j .reloc -j .sbat
+EFI_SECTIONS := -j .text -j .rodata -j .dynamic -j .dynsym -j .rela -j .data -j .reloc -j .sdmagic -j .sbat
 
 ifeq ($(HOST),aarch64)
 aa64_PREFIX :=

@@ -2,6 +2,8 @@
 #include <granule/choose.h>
 #include <granule/version_order.h>
 
+#define PATTERN_SAVED "@saved"
+
 /* What keeps an entry from being chosen, OUTCOME_CHOSEN if nothing does. */
 static enum choose_outcome obstacle(const struct choose_input *in, const struct entry *e, bool bad_allowed)
 {
@@ -23,7 +25,7 @@ static enum choose_outcome by_pattern(const struct choose_input *in, struct span
 
 	if (!pattern.n)
 		return OUTCOME_NOT_SET;
-	if (span_equal(pattern, SPAN("@saved")))
+	if (span_equal(pattern, SPAN(PATTERN_SAVED)))
 		pattern = in->last_booted;
 	for (size_t i = 0; i < in->n_entries; i++) {
 		if (!entry_matches(in->entries[i], pattern))
@@ -168,4 +170,12 @@ struct span choose_asked(const struct choose_input *in, enum choose_rule rule)
 	default:
 		return SPAN_NONE;
 	}
+}
+
+bool choose_wants_saved(const struct choose_input *in)
+{
+	for (enum choose_rule rule = RULE_PREFERRED; rule <= RULE_DEFAULT_CONFIG; rule++)
+		if (span_equal(choose_asked(in, rule), SPAN(PATTERN_SAVED)))
+			return true;
+	return false;
 }

@@ -9,40 +9,84 @@
 
 #include "efi_util.h"
 
+struct volume {
+	EFI_HANDLE device;
+	EFI_FILE_HANDLE root; /* NULL: there is no such volume */
+};
+
 struct failure {
 	struct span id, text;
 	bool left_out; /* only a part of the entry, which started without it */
 };
 
 struct efi_device_tree;
+struct looks; /* look.c: what was found out about files */
 
 struct boot {
 	EFI_HANDLE image;
 	EFI_LOADED_IMAGE *loaded;
-	EFI_FILE_HANDLE root; /* of the partition that the program was started from */
-	struct span own_path; /* of the program on it, with backslashes; empty if not known */
+	struct volume volumes[N_VOLUMES];
+	struct span own_path; /* of the program on its volume, with backslashes; empty if not known */
 	page_size_set cpu;
 	struct loader_conf conf;
 	struct entry **entries; /* in menu order */
 	size_t n_entries, room;
+	struct looks *looks;
 	struct failure *failures; /* entries that cannot be started, in the order they were found out */
 	size_t n_failures;
 	struct choose_input input;
 };
 
+/* The volume that an entry and its files are on. */
+static inline EFI_FILE_HANDLE entry_root(const struct boot *b, const struct entry *e)
+{
+	return b->volumes[e->volume].root;
+}
+
+/* ---- volumes.c ---- */
+
+/* Opens our own volume, which has to be there, and the extended boot loader partition, if there is one. */
+EFI_STATUS volumes_open(struct boot *b);
+
+/* ---- wishes.c ---- */
+
+/* Reads loader.conf, and what variables ask for. The one-shot is deleted before anything is done with it. */
+void wishes_read(struct boot *b);
+
 /* ---- entries.c ---- */
 
-/* Reads loader/entries, looks at each kernel's head, sorts into menu order. Whatever is wrong with a file is
- * said in one line; it never stops the others. */
+/* Reads the entries of all volumes, looks at their files, sorts into menu order, adds what the loader makes
+ * itself. Whatever is wrong with a file is said in one line; it never stops the others. */
 void entries_load(struct boot *b);
 
-/* ---- start.c ---- */
+/* Adds an entry; its memory is the caller's for good. */
+void entries_add(struct boot *b, struct entry *entry);
 
 /* Marks an entry as not startable in this boot, with a line on the console, remembered for the boot record.
  */
 void entry_fail(struct boot *b, struct entry *entry, struct span why);
 /* The same for a part of an entry that can do without it, such as an overlay. */
 void entry_left_out(struct boot *b, const struct entry *entry, struct span what);
+/* Marks it with "OBJECT: PHRASE". */
+void entry_fail_object(struct boot *b, struct entry *entry, struct span object, const char *phrase);
+
+/* ---- auto.c ---- */
+
+/* Adds entries of the loader's own: EFI shell, default program, firmware setup, power off, reboot. */
+void auto_entries_add(struct boot *b);
+
+/* ---- look.c ---- */
+
+/* Whether the entry's files are there and can be started; marks it if not, else sets its page size. */
+void look_at_entry(struct boot *b, struct entry *entry);
+
+/* ---- count.c ---- */
+
+/* Counts a boot of the entry down in its file name, and tells the system where the counter is. A failure is
+ * said and changes nothing. */
+void count_boot(struct boot *b, struct entry *entry);
+
+/* ---- start.c ---- */
 
 /* Loads and starts an entry. Comes back only if that failed; the entry is then marked. `result` is why it was
  * chosen, for the boot record. */
@@ -63,11 +107,16 @@ void publish_entries(const struct boot *b);
 /* The boot record as text, in new memory; `entry` is NULL when none could be started. */
 struct span boot_record_text(const struct boot *b, const struct entry *entry,
 			     const struct choose_result *result);
-/* Variables about the entry that is about to start. */
-void publish_selected(const struct boot *b, const struct entry *entry, const struct choose_result *result);
+/* Variables about the entry that is about to start, and its record. */
+void publish_selected(const struct entry *entry, struct span record);
 /* No entry runs: takes back what publish_selected() said. With a result, what came of the wishes stays on
  * record for a system that firmware starts in some other way. */
 void publish_none(const struct boot *b, const struct choose_result *result);
+
+/* ---- firmware_map.c ---- */
+
+/* memory_map_conflicts() of firmware's memory map. False if that cannot be had. */
+BOOLEAN firmware_map_check(UINTN *ret_conflicts, UINT64 *ret_first);
 
 /* ---- menu.c ---- */
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Entries of the Boot Loader Specification: type 1 (files in loader/entries) and type 2 (unified kernel
+ * images in EFI/Linux), of our own volume and of the extended boot loader partition. */
+#include <granule/entry_look.h>
 #include <granule/error.h>
 #include <granule/path.h>
+#include <granule/uki_entry.h>
 
 #include "boot.h"
 #include "efi_cpu.h"
 #include "efi_files.h"
+#include "efi_source.h"
 
 #define ENTRIES_FOLDER SPAN("/loader/entries")
 #define ENTRY_FILE_MAX (64u << 10) /* bytes; real ones have a few hundred */
-#define SCAN_BYTES (1u << 20)
 #define MAX_FAILURES 64u
 
 static void remember(struct boot *b, const struct entry *entry, struct span why, bool left_out)
@@ -31,105 +35,37 @@ void entry_left_out(struct boot *b, const struct entry *entry, struct span what)
 	remember(b, entry, what, true);
 }
 
-static void fail_file(struct boot *b, struct entry *e, struct span path, const char *what)
+void entry_fail_object(struct boot *b, struct entry *e, struct span object, const char *phrase)
 {
-	struct span why = efi_join(path, ": ", span_of(what));
+	struct span why = efi_join(object, ": ", span_of(phrase));
 
 	entry_fail(b, e, why);
 	efi_free((void *)why.p);
 }
 
-/* Reads through an image whose header leaves the page size open, for the strings of the boot-time parameter.
- */
-static bool has_parameter_strings(EFI_FILE_HANDLE file, uint64_t file_size)
+void entries_add(struct boot *b, struct entry *e)
 {
-	struct selectable_scan scan = { 0 };
-	char *buffer = efi_new(char, SCAN_BYTES);
-	UINTN n = 0;
+	if (b->n_entries == b->room) {
+		size_t room = b->room ? b->room * 2 : 32;
+		struct entry **grown = efi_new(struct entry *, room);
 
-	for (uint64_t at = 0; at < file_size && !selectable_scan_result(&scan); at += n) {
-		if (EFI_ERROR(efi_read_at(file, at, buffer, SCAN_BYTES, &n)) || !n)
-			break;
-		selectable_scan_feed(&scan, buffer, n);
+		if (b->n_entries)
+			BS->CopyMem(grown, b->entries, b->n_entries * sizeof(*grown));
+		efi_free(b->entries);
+		b->entries = grown;
+		b->room = room;
 	}
-	efi_free(buffer);
-	return selectable_scan_result(&scan);
+	e->position = b->n_entries;
+	b->entries[b->n_entries++] = e;
 }
 
-/* The kernel inside a unified kernel image. */
-static void look_into_uki(EFI_FILE_HANDLE file, struct image_head *head)
-{
-	char inner[ARM64_IMAGE_HEADER_SIZE];
-	UINTN n = 0;
+/* What the callbacks of a folder need. */
+struct loading {
+	struct boot *b;
+	enum entry_volume volume;
+};
 
-	if (!EFI_ERROR(efi_read_at(file, head->uki_linux_offset, inner, sizeof(inner), &n)))
-		head->has_arm64 = arm64_image_parse(inner, n, &head->arm64) == 0;
-}
-
-/* Whether the initrds are there. What cannot be read to its end is found out when the entry is started. */
-static bool look_at_initrds(struct boot *b, struct entry *e)
-{
-	UINT64 total = 0;
-
-	if (e->bls.start != BLS_START_LINUX || !e->bls.n_initrd)
-		return true;
-	for (unsigned i = 0; i < e->bls.n_initrd; i++) {
-		EFI_STATUS status;
-		UINT64 size = 0;
-		EFI_FILE_HANDLE file = efi_open(b->root, e->bls.initrd[i], &status);
-
-		if (file)
-			status = efi_file_size(file, &size);
-		efi_close(file);
-		if (EFI_ERROR(status)) {
-			fail_file(b, e, e->bls.initrd[i], efi_status_text(status));
-			return false;
-		}
-		total += size;
-	}
-	if (!total)
-		fail_file(b, e, e->bls.initrd[0], efi_status_text(EFI_END_OF_FILE));
-	return total != 0;
-}
-
-/* Looks at the file that the entry starts; sets its page size, or marks it. */
-static void look_at_image(struct boot *b, struct entry *e)
-{
-	struct image_head head = { 0 };
-	EFI_STATUS status;
-	EFI_FILE_HANDLE file = efi_open(b->root, e->bls.path, &status);
-	UINT64 size = 0;
-	UINTN n = 0;
-	size_t offset;
-	bool strings = false;
-
-	if (file)
-		status = efi_file_size(file, &size);
-	char *bytes = efi_new(char, PE_HEAD_SIZE);
-	if (!EFI_ERROR(status))
-		status = efi_read_at(file, 0, bytes, PE_HEAD_SIZE, &n);
-	if (EFI_ERROR(status)) {
-		fail_file(b, e, e->bls.path, efi_status_text(status));
-		goto out;
-	}
-
-	int error = image_head_parse(bytes, n, size, &head, &offset);
-	const char *wrong = error ? error_text(error) : image_objection(&head, EFI_NATIVE_MACHINE);
-	if (wrong) {
-		fail_file(b, e, e->bls.path, wrong);
-		goto out;
-	}
-	if (head.container == CONTAINER_UKI)
-		look_into_uki(file, &head);
-	/* A kernel from before v4.6 leaves the field open as well: look closer, unless register did. */
-	if (head.has_arm64 && head.arm64.page_size == PAGE_SIZE_UNKNOWN && !e->bls.image_selectable)
-		strings = has_parameter_strings(file, size);
-	entry_set_page_size(e, &head, strings, b->cpu);
-	e->initrd_by_name = head.pe.major_image_version < 1;
-out:
-	efi_free(bytes);
-	efi_close(file);
-}
+/* ---- type 1 ---- */
 
 static bool for_this_architecture(const struct entry *e)
 {
@@ -140,23 +76,8 @@ static bool for_this_architecture(const struct entry *e)
 /* An entry that starts this very program would go in circles. */
 static bool starts_ourselves(const struct boot *b, const struct entry *e)
 {
-	return e->bls.start == BLS_START_EFI && b->own_path.n && path_same(e->bls.path, b->own_path);
-}
-
-static void add_entry(struct boot *b, struct entry *e)
-{
-	if (b->n_entries == b->room) {
-		size_t room = b->room ? b->room * 2 : 32;
-		struct entry **grown = efi_new(struct entry *, room);
-
-		for (size_t i = 0; i < b->n_entries; i++)
-			grown[i] = b->entries[i];
-		efi_free(b->entries);
-		b->entries = grown;
-		b->room = room;
-	}
-	e->position = b->n_entries;
-	b->entries[b->n_entries++] = e;
+	return e->bls.start == BLS_START_EFI && e->volume == VOLUME_OWN && b->own_path.n &&
+	       path_same(e->bls.path, b->own_path);
 }
 
 static void say_error(struct span file_name, int error, size_t offset)
@@ -173,26 +94,35 @@ static void say_error(struct span file_name, int error, size_t offset)
 	efi_message(file_name, text_span(&t));
 }
 
-static void load_entry(struct span found_name, void *context)
+/* Text of an entry file; NULL after a line when it cannot be had. */
+static struct span read_entry(EFI_FILE_HANDLE folder, struct span name, UINT64 size)
 {
-	struct boot *b = context;
 	struct span text = SPAN_NONE;
+
+	if (size > ENTRY_FILE_MAX) {
+		efi_message(name, SPAN("skipped: larger than 64 KiB"));
+		return SPAN_NONE;
+	}
+	EFI_STATUS status = efi_read_listed(folder, name, size, &text);
+	if (EFI_ERROR(status))
+		efi_message(name, span_of(efi_status_text(status)));
+	return text;
+}
+
+static void load_type1(EFI_FILE_HANDLE folder, struct span found_name, UINT64 size, void *context)
+{
+	struct loading *l = context;
 	size_t offset;
 
 	if (!bls_file_name_valid(found_name))
 		return;
-
-	struct span path = efi_join(ENTRIES_FOLDER, "/", found_name);
-	EFI_STATUS status = efi_read_text(b->root, path, ENTRY_FILE_MAX, &text);
-	efi_free((void *)path.p);
-	if (EFI_ERROR(status)) {
-		efi_message(found_name, status == EFI_BAD_BUFFER_SIZE ? SPAN("skipped: larger than 64 KiB")
-								      : span_of(efi_status_text(status)));
+	struct span text = read_entry(folder, found_name, size);
+	if (!text.p)
 		return;
-	}
 
 	/* Entries live until the kernel starts: their memory is not freed one by one. */
 	struct entry *e = efi_new(struct entry, 1);
+	e->volume = l->volume;
 	e->file_name = efi_copy(found_name);
 	boot_counter_parse(e->file_name, &e->counter);
 	struct text id = text_in(efi_new(char, found_name.n + 1), found_name.n + 1);
@@ -200,30 +130,88 @@ static void load_entry(struct span found_name, void *context)
 	e->id = text_span(&id);
 
 	int error = bls_parse(text, efi_new(char, text.n + 1), text.n + 1, &e->bls, &offset);
-	if (error) {
+	if (error)
 		say_error(found_name, error, offset);
+	else if (for_this_architecture(e) && !starts_ourselves(l->b, e))
+		entries_add(l->b, e);
+}
+
+/* ---- type 2 ---- */
+
+static void load_profile(struct loading *l, const struct file_source *source, struct span file_name,
+			 const struct uki_profile *profile, uint32_t n)
+{
+	struct entry *e = efi_new(struct entry, 1);
+	char *memory = efi_new(char, uki_entry_memory(file_name, profile));
+	const char *wrong = uki_entry(source, file_name, profile, n, memory, e);
+
+	if (wrong) {
+		efi_message(file_name, span_of(wrong));
 		return;
 	}
-	if (!for_this_architecture(e) || starts_ourselves(b, e))
-		return;
-	add_entry(b, e);
+	e->type = ENTRY_TYPE2;
+	e->options_implied = true;
+	e->volume = l->volume;
+	entries_add(l->b, e);
 }
+
+static const char *load_profiles(struct loading *l, const struct file_source *source, struct span file_name)
+{
+	char *memory = efi_new(char, ENTRY_LOOK_MEMORY);
+	struct image_head head;
+	struct uki_profile profile;
+	uint32_t n = 0;
+
+	const char *wrong = image_head_read(source, memory, ENTRY_LOOK_MEMORY, &head);
+	/* Programs that are no unified kernel images, and those of other machines, are none of our entries.
+	 */
+	if (!wrong && head.container == CONTAINER_UKI && head.pe.machine == EFI_NATIVE_MACHINE) {
+		if (uki_count_profiles(memory, &head.pe, &n) < 0)
+			efi_message(file_name, SPAN("has more profiles than are supported"));
+		for (uint32_t i = 0; i < n; i++)
+			if (uki_find_profile(memory, &head.pe, i, &profile) == 0)
+				load_profile(l, source, file_name, &profile, i);
+	}
+	efi_free(memory);
+	return wrong;
+}
+
+static void load_type2(EFI_FILE_HANDLE folder, struct span found_name, UINT64 size, void *context)
+{
+	EFI_STATUS status;
+
+	if (!uki_file_name_valid(found_name))
+		return;
+	EFI_FILE_HANDLE file = efi_open_in(folder, found_name, &status);
+	const char *wrong = efi_status_text(status);
+	if (file) {
+		struct file_source source = efi_source(file, size);
+		wrong = load_profiles(context, &source, efi_copy(found_name));
+	}
+	efi_close(file);
+	if (wrong)
+		efi_message(found_name, span_of(wrong));
+}
+
+/* ---- all of them ---- */
 
 void entries_load(struct boot *b)
 {
-	EFI_STATUS status = efi_list(b->root, ENTRIES_FOLDER, load_entry, b);
+	for (enum entry_volume v = VOLUME_OWN; v < N_VOLUMES; v++) {
+		struct loading l = { b, v };
+		EFI_FILE_HANDLE root = b->volumes[v].root;
 
-	if (EFI_ERROR(status))
-		efi_message(ENTRIES_FOLDER, span_of(efi_status_text(status)));
-	for (size_t i = 0; i < b->n_entries; i++) {
-		struct entry *e = b->entries[i];
-
-		const char *feature = entry_unsupported_feature(e);
-
-		if (feature)
-			entry_fail(b, e, span_of(feature));
-		else if (look_at_initrds(b, e))
-			look_at_image(b, e);
+		if (!root)
+			continue;
+		EFI_STATUS status = efi_list(root, ENTRIES_FOLDER, load_type1, &l);
+		if (EFI_ERROR(status) && status != EFI_NOT_FOUND)
+			efi_message(ENTRIES_FOLDER, span_of(efi_status_text(status)));
+		status = efi_list(root, SPAN(UKI_FOLDER), load_type2, &l);
+		if (EFI_ERROR(status) && status != EFI_NOT_FOUND)
+			efi_message(SPAN(UKI_FOLDER), span_of(efi_status_text(status)));
 	}
+	for (size_t i = 0; i < b->n_entries; i++)
+		look_at_entry(b, b->entries[i]);
+	auto_entries_add(b);
 	entry_sort(b->entries, b->n_entries);
 }

@@ -3,6 +3,8 @@
 #include <granule/variables.h>
 
 #include "boot.h"
+#include "efi_cpu.h"
+#include "efi_device_path.h"
 #include "efi_measure.h"
 #include "efi_vars.h"
 
@@ -14,24 +16,16 @@ static void publish_hex(struct text *t, UINT64 v, unsigned digits)
 		text_add(t, (struct span){ &hex[v >> (4 * digits) & 15], 1 });
 }
 
-/* Partition that we came from: the last hard-drive node of its device path, if it carries a GPT signature. */
+/* Partition that we came from, if it is one of a GUID partition table. */
 static void publish_partition(EFI_HANDLE device)
 {
-	EFI_DEVICE_PATH *node = DevicePathFromHandle(device);
-	const HARDDRIVE_DEVICE_PATH *drive = NULL;
+	const EFI_DEVICE_PATH *path = efi_device_path_of(device);
+	const HARDDRIVE_DEVICE_PATH *drive = path ? efi_device_path_partition(path, NULL) : NULL;
 	char guid[40];
 	struct text t = text_in(guid, sizeof(guid));
 
-	for (; node && !IsDevicePathEnd(node); node = NextDevicePathNode(node)) {
-		if ((UINTN)DevicePathNodeLength(node) < sizeof(EFI_DEVICE_PATH))
-			return;
-		if (DevicePathType(node) == MEDIA_DEVICE_PATH &&
-		    DevicePathSubType(node) == MEDIA_HARDDRIVE_DP)
-			drive = (const HARDDRIVE_DEVICE_PATH *)node;
-	}
-	if (!drive || drive->SignatureType != SIGNATURE_TYPE_GUID)
+	if (!drive)
 		return;
-
 	const unsigned char *s = drive->Signature;
 	publish_hex(&t, read_le32(s), 8);
 	text_add(&t, SPAN("-"));
@@ -46,6 +40,12 @@ static void publish_partition(EFI_HANDLE device)
 	}
 	efi_var_publish(&efi_loader_guid, L"LoaderDevicePartUUID", text_span(&t));
 }
+
+#if defined(__aarch64__)
+#define TREE_FEATURES (FEATURE_DEVICETREE | FEATURE_DEVICETREE_OVERLAY)
+#else
+#define TREE_FEATURES 0
+#endif
 
 /* MAJOR.MINOR of a revision as UEFI counts them: 16 bits each, the minor one with two decimal digits. */
 static void add_revision(struct text *t, UINT32 revision)
@@ -76,15 +76,20 @@ static void publish_firmware(void)
 void publish_loader(struct boot *b, UINT64 time_init_us)
 {
 	/* Only what works; others' tools rely on these bits. */
-	static const UINT64 features = FEATURE_ENTRY_DEFAULT | FEATURE_ENTRY_ONESHOT | FEATURE_SORT_KEY |
-				       FEATURE_PREFERRED | FEATURE_RANDOM_SEED | FEATURE_RETAIN_SHIM |
-				       FEATURE_TPM2_ACTIVE_BANKS;
+	static const UINT64 features = FEATURE_CONFIG_TIMEOUT | FEATURE_CONFIG_TIMEOUT_ONE_SHOT |
+				       FEATURE_ENTRY_DEFAULT | FEATURE_ENTRY_ONESHOT | FEATURE_XBOOTLDR |
+				       FEATURE_SORT_KEY | FEATURE_SAVED_ENTRY | FEATURE_MENU_DISABLED |
+				       FEATURE_MULTI_PROFILE_UKI | FEATURE_TYPE1_UKI | FEATURE_PREFERRED |
+				       FEATURE_RETAIN_SHIM | FEATURE_TPM2_ACTIVE_BANKS | TREE_FEATURES;
+	/* Not where the owner switched it off. */
+	UINT64 all = features | (b->conf.count_boots ? FEATURE_BOOT_COUNTING : 0) |
+		     (b->conf.random_seed ? FEATURE_RANDOM_SEED : 0);
 	char cpu[32];
 	struct text t = text_in(cpu, sizeof(cpu));
 
 	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeInitUSec", time_init_us);
 	efi_var_publish(&efi_loader_guid, L"LoaderInfo", SPAN(GRANULE_BOOT_NAME " " GRANULE_VERSION));
-	efi_var_publish_bytes(&efi_loader_guid, L"LoaderFeatures", &features, sizeof(features));
+	efi_var_publish_bytes(&efi_loader_guid, L"LoaderFeatures", &all, sizeof(all));
 	publish_firmware();
 	efi_measure_publish();
 	publish_partition(b->loaded->DeviceHandle);
@@ -120,12 +125,36 @@ void publish_entries(const struct boot *b)
 	efi_free(all);
 }
 
+/* Bytes of a line about what does not suit 64K kernels. */
+#define MAP_LINE 120
+
+static void add_memory_map(struct text *record)
+{
+	char line[MAP_LINE];
+	struct text t = text_in(line, sizeof(line));
+	UINT64 first;
+	UINTN conflicts;
+
+	if (!firmware_map_check(&conflicts, &first))
+		return;
+	if (conflicts) {
+		text_add_number(&t, conflicts, 1);
+		text_add(&t, SPAN(" regions share 64 KiB with memory of other attributes, first at 0x"));
+		publish_hex(&t, first, 16);
+	} else {
+		text_add(&t, SPAN("ok"));
+	}
+	boot_record_add(record, SPAN(BOOT_RECORD_MEMORY_MAP), text_span(&t));
+}
+
 struct span boot_record_text(const struct boot *b, const struct entry *entry,
 			     const struct choose_result *result)
 {
 	struct text record = text_in(efi_new(char, BOOT_RECORD_MAX), BOOT_RECORD_MAX);
 
 	boot_record_format(entry, &b->input, result, &record);
+	if (EFI_NATIVE_MACHINE == PE_MACHINE_AA64)
+		add_memory_map(&record);
 	for (size_t i = 0; i < b->n_failures; i++) {
 		const struct failure *f = &b->failures[i];
 		struct span line = efi_join(f->id, ": ", f->text);
@@ -136,18 +165,14 @@ struct span boot_record_text(const struct boot *b, const struct entry *entry,
 	return text_span(&record);
 }
 
-static void publish_record(const struct boot *b, const struct entry *entry,
-			   const struct choose_result *result)
+static void publish_record(struct span record)
 {
-	struct span record = boot_record_text(b, entry, result);
-
 	efi_var_publish(&efi_granule_guid, L"GranuleBoot", record);
-	efi_free((void *)record.p);
 }
 
-void publish_selected(const struct boot *b, const struct entry *entry, const struct choose_result *result)
+void publish_selected(const struct entry *entry, struct span record)
 {
-	publish_record(b, entry, result);
+	publish_record(record);
 	efi_var_publish(&efi_loader_guid, L"LoaderEntrySelected", entry->id);
 	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeExecUSec", efi_now_us());
 }
@@ -156,8 +181,12 @@ void publish_none(const struct boot *b, const struct choose_result *result)
 {
 	efi_var_delete(&efi_loader_guid, L"LoaderEntrySelected");
 	efi_var_delete(&efi_loader_guid, L"LoaderTimeExecUSec");
-	if (result)
-		publish_record(b, NULL, result);
-	else
+	efi_var_delete(&efi_loader_guid, L"LoaderBootCountPath");
+	if (!result) {
 		efi_var_delete(&efi_granule_guid, L"GranuleBoot");
+		return;
+	}
+	struct span record = boot_record_text(b, NULL, result);
+	publish_record(record);
+	efi_free((void *)record.p);
 }

@@ -23,7 +23,7 @@ bool tree_install(struct boot *b, struct entry *e, const struct choose_result *r
 {
 	struct place at = { b, e };
 	const struct device_tree_wish wish = {
-		.root = b->root,
+		.root = entry_root(b, e),
 		.base = e->bls.devicetree,
 		.overlays = e->bls.overlay,
 		.n_overlays = e->bls.n_overlay,
@@ -43,11 +43,7 @@ bool tree_install(struct boot *b, struct entry *e, const struct choose_result *r
 		why = efi_device_tree_install(*ret, record, text_span(&t));
 		efi_free((void *)record.p);
 	}
-	if (why) {
-		struct span text = efi_join(e->bls.devicetree, ": ", span_of(why));
-
-		entry_fail(b, e, text);
-		efi_free((void *)text.p);
-	}
+	if (why)
+		entry_fail_object(b, e, e->bls.devicetree, why);
 	return !why;
 }

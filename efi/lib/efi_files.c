@@ -13,9 +13,19 @@ static EFI_GUID file_info_guid = EFI_FILE_INFO_ID;
 EFI_FILE_HANDLE efi_open(EFI_FILE_HANDLE root, struct span path, EFI_STATUS *ret_status)
 {
 	EFI_FILE_HANDLE file = NULL;
-	CHAR16 *p = efi_path(path);
+	CHAR16 *p = efi_path(path, NULL);
 
 	*ret_status = root->Open(root, &file, p, EFI_FILE_MODE_READ, 0);
+	efi_free(p);
+	return EFI_ERROR(*ret_status) ? NULL : file;
+}
+
+EFI_FILE_HANDLE efi_open_in(EFI_FILE_HANDLE folder, struct span name, EFI_STATUS *ret_status)
+{
+	EFI_FILE_HANDLE file = NULL;
+	CHAR16 *p = efi_to_utf16(name, NULL);
+
+	*ret_status = folder->Open(folder, &file, p, EFI_FILE_MODE_READ, 0);
 	efi_free(p);
 	return EFI_ERROR(*ret_status) ? NULL : file;
 }
@@ -80,28 +90,33 @@ EFI_STATUS efi_read_text(EFI_FILE_HANDLE root, struct span path, UINTN max, stru
 	return status;
 }
 
-/* Names of a folder, read to the end before any is used: the handle is closed when files are opened. */
-struct names {
-	struct span *items;
+/* Files of a folder, read to the end before any is used. */
+struct listed {
+	struct span name;
+	UINT64 size;
+};
+
+struct listing {
+	struct listed *items;
 	UINTN n, room;
 };
 
-static void add_name(struct names *list, struct span name)
+static void add_file(struct listing *list, struct span name, UINT64 size)
 {
 	if (list->n == list->room) {
 		UINTN room = list->room ? list->room * 2 : 64;
-		struct span *grown = efi_new(struct span, room);
+		struct listed *grown = efi_new(struct listed, room);
 
-		for (UINTN i = 0; i < list->n; i++)
-			grown[i] = list->items[i];
+		if (list->n)
+			BS->CopyMem(grown, list->items, list->n * sizeof(*grown));
 		efi_free(list->items);
 		list->items = grown;
 		list->room = room;
 	}
-	list->items[list->n++] = name;
+	list->items[list->n++] = (struct listed){ name, size };
 }
 
-static EFI_STATUS read_names(EFI_FILE_HANDLE folder, struct names *ret)
+static EFI_STATUS read_folder(EFI_FILE_HANDLE folder, struct listing *ret)
 {
 	EFI_FILE_INFO *info = efi_alloc(INFO_SIZE);
 	EFI_STATUS status = EFI_SUCCESS;
@@ -116,32 +131,79 @@ static EFI_STATUS read_names(EFI_FILE_HANDLE folder, struct names *ret)
 			continue;
 		struct span name = efi_to_utf8(info->FileName, 256);
 		/* A name comes twice only where the chain of clusters leads back to its start. */
-		if (ret->n && span_equal(name, ret->items[0])) {
+		if (ret->n && span_equal(name, ret->items[0].name)) {
 			efi_free((void *)name.p);
 			status = EFI_VOLUME_CORRUPTED;
 			break;
 		}
-		add_name(ret, name);
+		add_file(ret, name, info->FileSize);
 	}
 	efi_free(info);
 	return status;
 }
 
-EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path, void (*each)(struct span name, void *context),
+EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path,
+		    void (*each)(EFI_FILE_HANDLE folder, struct span name, UINT64 size, void *context),
 		    void *context)
 {
 	EFI_STATUS status;
 	EFI_FILE_HANDLE folder = efi_open(root, path, &status);
-	struct names names = { 0 };
+	struct listing files = { 0 };
 
 	if (!folder)
 		return status;
-	status = read_names(folder, &names);
-	efi_close(folder);
-	for (UINTN i = 0; i < names.n; i++) {
-		each(names.items[i], context);
-		efi_free((void *)names.items[i].p);
+	status = read_folder(folder, &files);
+	for (UINTN i = 0; i < files.n; i++) {
+		each(folder, files.items[i].name, files.items[i].size, context);
+		efi_free((void *)files.items[i].name.p);
 	}
-	efi_free(names.items);
+	efi_free(files.items);
+	efi_close(folder);
+	return status;
+}
+
+EFI_STATUS efi_read_listed(EFI_FILE_HANDLE folder, struct span name, UINT64 size, struct span *ret)
+{
+	EFI_STATUS status;
+	EFI_FILE_HANDLE file = efi_open_in(folder, name, &status);
+	UINTN n = (UINTN)size;
+
+	if (!file)
+		return status;
+	char *text = efi_new(char, n + 1);
+	status = file->Read(file, &n, text);
+	if (EFI_ERROR(status))
+		efi_free(text);
+	else
+		*ret = (struct span){ text, n };
+	efi_close(file);
+	return status;
+}
+
+EFI_STATUS efi_rename(EFI_FILE_HANDLE root, struct span path, struct span new_name)
+{
+	CHAR16 *p = efi_path(path, NULL), *name;
+	EFI_FILE_HANDLE file;
+	UINTN bytes, size = INFO_SIZE;
+
+	EFI_STATUS status = root->Open(root, &file, p, EFI_FILE_MODE_READ | EFI_FILE_MODE_WRITE, 0);
+	efi_free(p);
+	if (EFI_ERROR(status))
+		return status;
+	EFI_FILE_INFO *info = efi_alloc(INFO_SIZE);
+	status = file->GetInfo(file, &file_info_guid, &size, info);
+	name = efi_to_utf16(new_name, &bytes);
+	if (!EFI_ERROR(status) && SIZE_OF_EFI_FILE_INFO + bytes > INFO_SIZE)
+		status = EFI_BAD_BUFFER_SIZE;
+	if (!EFI_ERROR(status)) {
+		BS->CopyMem(info->FileName, name, bytes);
+		info->Size = SIZE_OF_EFI_FILE_INFO + bytes;
+		status = file->SetInfo(file, &file_info_guid, (UINTN)info->Size, info);
+	}
+	if (!EFI_ERROR(status))
+		status = file->Flush(file);
+	efi_free(name);
+	efi_free(info);
+	efi_close(file);
 	return status;
 }

@@ -16,6 +16,8 @@ size_t strnlen(const char *s, size_t max);
 char *strchr(const char *s, int c);
 char *strrchr(const char *s, int c);
 unsigned long strtoul(const char *s, char **end, int base);
+void *malloc(size_t n);
+void free(void *p);
 void __stack_chk_fail(void);
 
 extern UINT64 __stack_chk_guard;
@@ -109,4 +111,16 @@ unsigned long strtoul(const char *s, char **end, int base)
 		v = v * 10 + (unsigned long)(*s - '0');
 	*end = (char *)s;
 	return v;
+}
+
+void *malloc(size_t n)
+{
+	VOID *p;
+
+	return EFI_ERROR(BS->AllocatePool(EfiLoaderData, n, &p)) ? NULL : p;
+}
+
+void free(void *p)
+{
+	efi_free(p);
 }

@@ -174,7 +174,7 @@ out:
 void efi_random_seed_process(EFI_FILE_HANDLE root)
 {
 	EFI_FILE_HANDLE file = NULL;
-	CHAR16 *path = efi_path(SEED_PATH);
+	CHAR16 *path = efi_path(SEED_PATH, NULL);
 	EFI_STATUS status = root->Open(root, &file, path, EFI_FILE_MODE_READ | EFI_FILE_MODE_WRITE, 0);
 
 	efi_free(path);

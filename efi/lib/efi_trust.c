@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "efi_device_path.h"
 #include "efi_files.h"
 #include "efi_trust.h"
 #include "efi_vars.h"
@@ -150,8 +151,7 @@ EFI_STATUS efi_load_image(EFI_HANDLE parent, EFI_HANDLE device, struct span path
 {
 	struct shim_lock *lock;
 	VOID *loader;
-	CHAR16 *name = efi_path(path);
-	EFI_DEVICE_PATH *device_path = FileDevicePath(device, name);
+	EFI_DEVICE_PATH *device_path = efi_device_path_of_file(device, path);
 	EFI_STATUS status;
 
 	*ret = NULL;
@@ -175,6 +175,5 @@ EFI_STATUS efi_load_image(EFI_HANDLE parent, EFI_HANDLE device, struct span path
 		*ret = NULL;
 	}
 	efi_free(device_path);
-	efi_free(name);
 	return status;
 }

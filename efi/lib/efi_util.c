@@ -104,13 +104,13 @@ struct span efi_to_utf8(const CHAR16 *s, UINTN max)
 	return (struct span){ out, n };
 }
 
-CHAR16 *efi_path(struct span path)
+CHAR16 *efi_path(struct span path, UINTN *ret_bytes)
 {
 	char *buffer = efi_new(char, path.n + 2);
 	struct text normal = text_in(buffer, path.n + 2);
 
 	path_normal(path, '\\', &normal);
-	CHAR16 *p = efi_to_utf16(text_span(&normal), NULL);
+	CHAR16 *p = efi_to_utf16(text_span(&normal), ret_bytes);
 	efi_free(buffer);
 	return p;
 }

@@ -32,8 +32,9 @@ CHAR16 *efi_to_utf16(struct span s, UINTN *ret_bytes);
 /* UTF-16 of at most `max` units, up to a NUL, to UTF-8. To be freed (the span's p). */
 struct span efi_to_utf8(const CHAR16 *s, UINTN max);
 
-/* A path of a configuration file ("/a/b") as firmware wants it ("\a\b"), always with a first backslash. */
-CHAR16 *efi_path(struct span path);
+/* A path of a configuration file ("/a/b") as firmware wants it ("\a\b"), always with a first backslash.
+ * `ret_bytes` may be NULL; it is the size with the NUL. */
+CHAR16 *efi_path(struct span path, UINTN *ret_bytes);
 
 /* "A: B" in new memory. */
 struct span efi_join(struct span a, const char *between, struct span b);

@@ -57,10 +57,30 @@ void efi_var_publish_number(EFI_GUID *guid, const CHAR16 *name, UINT64 value)
 	efi_var_publish(guid, name, text_span(&t));
 }
 
+EFI_STATUS efi_var_store(EFI_GUID *guid, const CHAR16 *name, struct span value)
+{
+	struct span old = efi_var_get(guid, name);
+	EFI_STATUS status = EFI_SUCCESS;
+	UINTN bytes;
+
+	if (!old.p || !span_equal(old, value)) {
+		CHAR16 *data = efi_to_utf16(value, &bytes);
+		status = RT->SetVariable((CHAR16 *)name, guid, VOLATILE_FOR_OS | EFI_VARIABLE_NON_VOLATILE,
+					 bytes, data);
+		efi_free(data);
+	}
+	efi_free((void *)old.p);
+	return status;
+}
+
 BOOLEAN efi_var_delete(EFI_GUID *guid, const CHAR16 *name)
 {
 	UINTN size = 0;
 
+	/* Deleting what is not there costs as much as a write. */
+	if (RT->GetVariable((CHAR16 *)name, guid, NULL, &size, NULL) == EFI_NOT_FOUND)
+		return TRUE;
 	RT->SetVariable((CHAR16 *)name, guid, 0, 0, NULL);
+	size = 0;
 	return RT->GetVariable((CHAR16 *)name, guid, NULL, &size, NULL) == EFI_NOT_FOUND;
 }

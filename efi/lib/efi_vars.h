@@ -19,6 +19,9 @@ void efi_var_publish(EFI_GUID *guid, const CHAR16 *name, struct span value);
 void efi_var_publish_bytes(EFI_GUID *guid, const CHAR16 *name, const void *data, UINTN size);
 void efi_var_publish_number(EFI_GUID *guid, const CHAR16 *name, UINT64 value);
 
+/* Writes a text variable that survives a reset; nothing when it holds that text already. */
+EFI_STATUS efi_var_store(EFI_GUID *guid, const CHAR16 *name, struct span value);
+
 /* Deletes a variable and makes sure that it is gone. False if it is still there. */
 BOOLEAN efi_var_delete(EFI_GUID *guid, const CHAR16 *name);
 

@@ -9,6 +9,7 @@
  *   explain=TEXT        choose_explain()
  *   asked.RULE=WORD     what a rule asked for, one line for each rule that is set
  *   outcome.RULE=WORD   what came of it, choose_outcome_name()
+ *   memory-map=TEXT     "ok", or what in firmware's memory map does not suit 64K kernels (memory_map.h)
  *   failed=ID: TEXT     an entry that could not be started in this boot, and why; may repeat
  *   left-out=ID: TEXT   a part of an entry (an overlay) that it was started without, and why; may repeat
  */
@@ -18,10 +19,11 @@
 #include <granule/choose.h>
 
 #define BOOT_RECORD_ASKED_MAX 255 /* bytes of a wish; an id has no more */
-#define BOOT_RECORD_MAX 4096      /* bytes; volatile variables are kept small */
+#define BOOT_RECORD_MEMORY_MAP "memory-map"
+#define BOOT_RECORD_MAX 4096 /* bytes; volatile variables are kept small */
 
-/* Writes all lines but `failed` and `left-out`. `entry` is NULL when none could be started: then the lines
- * about it are missing. */
+/* Writes all lines but `memory-map`, `failed` and `left-out`. `entry` is NULL when none could be started:
+ * then the lines about it are missing. */
 void boot_record_format(const struct entry *entry, const struct choose_input *input,
 			const struct choose_result *result, struct text *ret);
 

@@ -70,6 +70,9 @@ bool choose_rule_parse(struct span word, enum choose_rule *ret);
 const char *choose_outcome_name(enum choose_outcome outcome);
 bool choose_outcome_parse(struct span word, enum choose_outcome *ret);
 
+/* Whether a preferred or default pattern is "@saved": then the entry that boots is to be remembered. */
+bool choose_wants_saved(const struct choose_input *input);
+
 /* What a rule was asked for, as text: the pattern, or the page size of the policy; empty if not set. */
 struct span choose_asked(const struct choose_input *input, enum choose_rule rule);
 

@@ -42,6 +42,7 @@ struct entry {
 	enum image_kind kind;
 	enum page_size page_size; /* that it boots with, or asks for; entry_set_page_size() */
 	bool unusable;            /* cannot be started: kernel missing, damaged, or it failed in this boot */
+	bool options_implied;     /* bls.options are the image's own, and not handed over */
 	bool initrd_by_name;      /* the kernel predates LoadFile2 (v5.8) and wants initrd= words */
 	size_t position;          /* where it was found; parts entries that are equal in all else */
 };
