@@ -94,11 +94,18 @@ static void explain_outcome(const struct choose_input *in, enum choose_rule rule
 		add(ret, "it cannot be started");
 		return;
 	case OUTCOME_NOT_CLEARED:
-		add(ret, "not honoured, its variable could not be deleted");
+		add(ret, "not honoured, it could not be cleared");
 		return;
 	default:
 		add(ret, choose_outcome_name(o));
 	}
+}
+
+static void add_title(const struct choose_input *in, enum choose_rule rule, struct text *ret)
+{
+	add(ret, rule_titles[rule]);
+	if (in->from_env & 1u << rule)
+		add(ret, " (environment block)");
 }
 
 void choose_explain(const struct choose_input *in, const struct choose_result *result, struct text *ret)
@@ -106,7 +113,7 @@ void choose_explain(const struct choose_input *in, const struct choose_result *r
 	if (result->index == SIZE_MAX)
 		add(ret, "no entry can be started");
 	else {
-		add(ret, rule_titles[result->rule]);
+		add_title(in, result->rule, ret);
 		if (result->rule == RULE_POLICY) {
 			add(ret, " ");
 			add(ret, page_size_word(in->policy));
@@ -119,7 +126,7 @@ void choose_explain(const struct choose_input *in, const struct choose_result *r
 		if (o == OUTCOME_NOT_SET || o == OUTCOME_CHOSEN || o == OUTCOME_NOT_ASKED)
 			continue;
 		add(ret, "; ");
-		add(ret, rule_titles[r]);
+		add_title(in, r, ret);
 		add(ret, " ");
 		text_add(ret, choose_asked(in, r));
 		add(ret, ": ");

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "env_file.h"
 #include "registry.h"
 #include "wishes.h"
 
@@ -48,16 +49,17 @@ static int job_end(struct job *j, int r)
 }
 
 /* What has to be changed on the partition must be possible before any variable is touched. */
-static int check_conf(const struct job *j)
+static int check_files(const struct job *j)
 {
-	bool rivals = j->set.conf.default_pattern.n || j->set.conf.preferred_pattern.n;
-	_cleanup_free_ char *folder = path_join(places_folder(&j->places, VOLUME_OWN), "loader");
+	bool in_conf = j->set.conf.default_pattern.n || j->set.conf.preferred_pattern.n;
+	bool in_env = j->set.input.from_env & (1u << RULE_ONESHOT | 1u << RULE_DEFAULT);
+	_cleanup_free_ char *path =
+		path_join(places_folder(&j->places, VOLUME_OWN), in_conf ? "loader/loader.conf" : ENV_PATH.p);
 
-	if (!rivals || access(folder, W_OK) == 0)
+	if ((!in_conf && !in_env) || access(path, W_OK) == 0)
 		return 0;
 	int r = -errno;
-	complain("%s/loader.conf holds a default that would win, and cannot be changed: %s", folder,
-		 strerror(-r));
+	complain("%s: a default in it would win, and it cannot be changed: %s", path, strerror(-r));
 	return r;
 }
 
@@ -97,6 +99,11 @@ static int clear_rivals(struct job *j, bool default_too)
 		r = clear(j, "LoaderEntryPreferred", j->set.preferred, "preferred");
 	if (r == 0)
 		r = clear(j, "LoaderEntryOneShot", j->set.oneshot, NULL);
+	/* A policy or default of the block would win over one in loader.conf. */
+	if (r == 0)
+		r = wish_env_clear(&j->actions, &j->set, &j->places,
+				   1u << RULE_ONESHOT | 1u << RULE_DEFAULT |
+					   (default_too ? 1u << RULE_POLICY : 0));
 	return r;
 }
 
@@ -145,7 +152,7 @@ static int set_size(struct job *j, enum page_size size)
 	}
 	r = check_overrule(j, "GranulePolicy", j->set.policy_variable, word);
 	if (r == 0)
-		r = check_conf(j);
+		r = check_files(j);
 	if (r == 0)
 		r = store(j, "GranulePolicy", "page-size", word);
 	if (r == 0)
@@ -223,7 +230,10 @@ static int check_loader(const struct job *j)
 {
 	if (j->o->force || (j->set.features & FEATURE_ENTRY_ONESHOT))
 		return 0;
-	if (!j->set.loader)
+	if (!j->set.running_system && !j->set.loader)
+		complain("which loader starts that system is not known (--force writes the one-shot "
+			 "for " GRANULE_BOOT_NAME ")");
+	else if (!j->set.loader)
 		complain("the loader that started this system does not take part in the Boot Loader "
 			 "Interface: it would "
 			 "ignore a one-shot; run 'granule install' and reboot, or use --force");
@@ -231,6 +241,19 @@ static int check_loader(const struct job *j)
 		complain("%s says that it does not know one-shots (--force writes it all the same)",
 			 j->set.loader);
 	return -ENOTSUP;
+}
+
+/* A one-shot waits in the variable or, where that cannot be written, in the environment block. */
+static int arm(struct job *j, const char *id)
+{
+	const char *why;
+
+	if (j->variables)
+		return wish_variable(&j->actions, &j->set, "LoaderEntryOneShot", id);
+	if (env_file_usable(&j->set, &why))
+		return wish_env_oneshot(&j->actions, &j->set, &j->places, id);
+	complain("a one-shot cannot be armed: %s; and %s", j->why_not, why);
+	return -EROFS;
 }
 
 static int once_entry(struct job *j, const struct entry *e)
@@ -246,7 +269,7 @@ static int once_entry(struct job *j, const struct entry *e)
 	}
 	int r = check_loader(j);
 	if (r == 0)
-		r = wish_variable(&j->actions, &j->set, "LoaderEntryOneShot", loaded(e)->id);
+		r = arm(j, loaded(e)->id);
 	if (r < 0)
 		return r;
 	next_boot(&j->set, &next);
@@ -257,21 +280,25 @@ static int once_entry(struct job *j, const struct entry *e)
 	return 0;
 }
 
+static int once_none(struct job *j)
+{
+	int r = clear(j, "LoaderEntryOneShot", j->set.oneshot, NULL);
+
+	return r < 0 ? r : wish_env_clear(&j->actions, &j->set, &j->places, 1u << RULE_ONESHOT);
+}
+
 int cmd_once(const struct options *o)
 {
 	const char *word = o->arguments[0];
 	const struct entry *e;
 	enum page_size size;
 	struct job j;
-	int r = 0;
+	int r;
 
 	if (job_start(o, &j) < 0)
 		return EXIT_FAILED;
-	if (!j.variables) {
-		complain("a one-shot cannot be armed: %s", j.why_not);
-		r = -EROFS;
-	} else if (strcmp(word, "none") == 0) {
-		r = wish_variable(&j.actions, &j.set, "LoaderEntryOneShot", NULL);
+	if (strcmp(word, "none") == 0) {
+		r = once_none(&j);
 	} else {
 		e = entry_set_resolve(&j.set, word, &size);
 		r = e ? once_entry(&j, e) : -ENOENT;

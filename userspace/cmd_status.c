@@ -71,17 +71,21 @@ static void print_wishes(const struct entry_set *set)
 		{ RULE_DEFAULT_CONFIG, "default, in loader.conf" },
 	};
 
+	const char *in_env = " (in the environment block)";
+	const char *policy_place = set->input.from_env & 1u << RULE_POLICY          ? in_env
+				   : page_size_parse(span_of(set->policy_variable)) ? ""
+										    : " (in loader.conf)";
 	_cleanup_free_ char *policy =
 		set->input.policy == PAGE_SIZE_UNKNOWN
 			? NULL
-			: xprintf("%s%s", page_size_word(set->input.policy),
-				  page_size_parse(span_of(set->policy_variable)) ? "" : " (in loader.conf)");
+			: xprintf("%s%s", page_size_word(set->input.policy), policy_place);
 	print_line("policy", policy ? policy : "none");
 	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
 		struct span asked = choose_asked(&set->input, wishes[i].rule);
 		if (!asked.n)
 			continue;
-		_cleanup_free_ char *text = xprintf("%.*s (%s)", (int)asked.n, asked.p, wishes[i].where);
+		_cleanup_free_ char *text = xprintf("%.*s (%s)%s", (int)asked.n, asked.p, wishes[i].where,
+						    set->input.from_env & 1u << wishes[i].rule ? in_env : "");
 		print_line("asked for", text);
 	}
 }

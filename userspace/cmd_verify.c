@@ -88,7 +88,7 @@ static void explain_outcome(const struct boot_facts *facts, enum choose_outcome 
 				       wish));
 		return;
 	case OUTCOME_NOT_CLEARED:
-		broken(v, "loader", xprintf("%s was not honoured: the one-shot could not be deleted", wish));
+		broken(v, "loader", xprintf("%s was not honoured: the one-shot could not be cleared", wish));
 		return;
 	default:
 		broken(v, "loader", xprintf("%s was not chosen (%s)", wish, choose_outcome_name(outcome)));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "entry_read.h"
+#include "env_file.h"
 #include "system.h"
 #include "variables.h"
 
@@ -24,6 +25,8 @@ void entry_set_input(struct entry_set *set)
 		.policy = set->has_policy ? loader_conf_policy(&set->conf, span_of(set->policy_variable))
 					  : PAGE_SIZE_UNKNOWN,
 	};
+	if (set->env && set->has_policy && set->conf.env_block)
+		env_wishes_apply(set->env, span_of(set->policy_variable), set->env_values, &set->input);
 }
 
 static bool is_loader(const char *info, const char *name)
@@ -72,6 +75,8 @@ int entry_set_load(const struct options *o, const struct places *places, struct 
 	ret->policy_variable = variable_get(VENDOR_GRANULE, "GranulePolicy");
 	ret->own_path = variable_get(VENDOR_LOADER, "LoaderImageIdentifier");
 	read_conf(places, ret);
+	env_file_read(places, ret);
+	ret->env_values = xalloc(ENV_BLOCK_SIZE);
 
 	int r = entry_read_all(places, system_machine(o), ret);
 	if (r < 0) {
@@ -96,6 +101,8 @@ void entry_set_free(struct entry_set *set)
 	free(set->last_booted);
 	free(set->own_path);
 	free(set->conf_text);
+	free(set->env);
+	free(set->env_values);
 	strings_free(&set->skipped);
 	*set = (struct entry_set){ 0 };
 }

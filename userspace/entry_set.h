@@ -34,6 +34,9 @@ struct entry_set {
 	char *conf_text;   /* of loader.conf; never NULL once loaded */
 	size_t conf_size;
 	const char *conf_problem; /* why loader.conf cannot be rewritten; NULL */
+	char *env;                /* environment block as the loader reads it; NULL if there is none */
+	char *env_values;         /* behind the spans of `input` that come from it */
+	const char *env_problem;  /* why a block is passed over; NULL */
 	struct loader_conf conf;
 	struct choose_input input;
 };

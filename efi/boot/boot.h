@@ -53,6 +53,11 @@ EFI_STATUS volumes_open(struct boot *b);
 /* Reads loader.conf, and what variables ask for. The one-shot is deleted before anything is done with it. */
 void wishes_read(struct boot *b);
 
+/* ---- env.c ---- */
+
+/* Adds the wishes of the environment block to those of variables and loader.conf, and clears its one-shot. */
+void env_read(struct boot *b);
+
 /* ---- entries.c ---- */
 
 /* Reads the entries of all volumes, looks at their files, sorts into menu order, adds what the loader makes

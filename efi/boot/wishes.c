@@ -51,10 +51,11 @@ static void read_variables(struct boot *b)
 	in->default_variable = efi_var_get(&efi_loader_guid, L"LoaderEntryDefault");
 	in->preferred_config = b->conf.preferred_pattern;
 	in->default_config = b->conf.default_pattern;
-	if (choose_wants_saved(in))
-		in->last_booted = efi_var_get(&efi_loader_guid, L"LoaderEntryLastBooted");
 	in->policy = loader_conf_policy(&b->conf, efi_var_get(&efi_granule_guid, L"GranulePolicy"));
 	in->cpu = b->cpu;
+	env_read(b);
+	if (choose_wants_saved(in))
+		in->last_booted = efi_var_get(&efi_loader_guid, L"LoaderEntryLastBooted");
 }
 
 void wishes_read(struct boot *b)

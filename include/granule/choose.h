@@ -7,10 +7,10 @@
 
 /* In the order in which they are asked. */
 enum choose_rule {
-	RULE_ONESHOT,          /* LoaderEntryOneShot */
+	RULE_ONESHOT,          /* LoaderEntryOneShot, or next_entry of the environment block */
 	RULE_PREFERRED,        /* LoaderEntryPreferred */
 	RULE_PREFERRED_CONFIG, /* loader.conf preferred */
-	RULE_DEFAULT,          /* LoaderEntryDefault */
+	RULE_DEFAULT,          /* LoaderEntryDefault, or saved_entry of the environment block */
 	RULE_DEFAULT_CONFIG,   /* loader.conf default */
 	RULE_POLICY,           /* newest entry of the wanted page size */
 	RULE_ORDER,            /* first entry in menu order that is not bad */
@@ -36,10 +36,11 @@ struct choose_input {
 	size_t n_entries;
 	page_size_set cpu; /* or PAGE_SIZE_SET_UNKNOWN */
 	struct span oneshot;
-	bool oneshot_not_cleared; /* the loader failed to delete the variable */
+	bool oneshot_not_cleared; /* the loader failed to delete it */
 	struct span preferred, preferred_config, default_variable,
 		default_config;  /* patterns, empty if not set */
 	enum page_size policy;   /* unknown if not set */
+	unsigned from_env;       /* 1 << rule for each wish that stands in the environment block */
 	struct span last_booted; /* id that the pattern "@saved" stands for; empty if not known */
 };
 

@@ -51,6 +51,21 @@ ssize_t write(int fd, const void *data, size_t size)
 	return NEXT(write)(fd, data, size);
 }
 
+ssize_t pwrite(int fd, const void *data, size_t size, off_t at)
+{
+	int full;
+
+	if (fault_now(&full)) {
+		if (!full) {
+			NEXT(pwrite)(fd, data, size / 2, at);
+			_exit(77);
+		}
+		errno = ENOSPC;
+		return -1;
+	}
+	return NEXT(pwrite)(fd, data, size, at);
+}
+
 int rename(const char *from, const char *to)
 {
 	GUARD(NEXT(rename)(from, to));

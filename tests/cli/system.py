@@ -80,6 +80,12 @@ class System:
         assert done.returncode in (0, 1, 2, 3), done
         return done
 
+    def run_with_fault(self, library, kind, at, *arguments):
+        """A run that ends (kind "cut") or meets a full disk ("full") at the at-th call that changes a file."""
+        env = {**self.env, "LD_PRELOAD": str(library), "FAULT_KIND": kind, "FAULT_AT": str(at)}
+        return subprocess.run([str(a) for a in (PLAIN, *arguments, "--root", self.root)], env=env,
+                              capture_output=True, text=True)
+
     def ok(self, *arguments, **keywords):
         done = self.run(*arguments, **keywords)
         assert done.returncode == 0, done

@@ -136,7 +136,7 @@ def test_an_entry_that_cannot_start_is_refused_and_passed_over(machine, image, w
         assert done.returncode == 1 and why in done.stderr
 
 
-def test_without_writable_variables_set_uses_loader_conf_and_once_refuses(system):
+def test_without_writable_variables_set_uses_loader_conf(system):
     for size, bits in {"4k": 1, "64k": 3}.items():
         system.entry(f"os-{size}", images.arm64(bits), sort_key=f"key{bits}")
     system.ok("set", "64k")
@@ -147,8 +147,6 @@ def test_without_writable_variables_set_uses_loader_conf_and_once_refuses(system
     assert next_id(system) == "os-4k.conf"
     system.ok("set", "64k")
     assert (system.efi / "loader/loader.conf").read_text() == "page-size 64k\n"
-    done = system.run("once", "64k")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
 
 
 def test_a_loader_that_does_not_know_one_shots_is_named(machine):

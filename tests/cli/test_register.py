@@ -234,12 +234,6 @@ def check_all_entries_whole(system, known):
     return entries
 
 
-def run_with_fault(system, library, kind, at, *arguments):
-    env = {**system.env, "LD_PRELOAD": str(library), "FAULT_KIND": kind, "FAULT_AT": str(at)}
-    return subprocess.run([str(a) for a in (PLAIN, *arguments, "--root", system.root)], env=env,
-                          capture_output=True, text=True)
-
-
 def old_and_new(system):
     """A system with an entry, and then a rebuilt kernel and another one to register."""
     old, new = images.arm64(3, release="6.1-64k"), images.arm64(3, release="6.1-64k", extra=b"new")
@@ -255,7 +249,7 @@ def test_power_cut_at_any_write_of_register_leaves_every_entry_bootable(tmp_path
     for at in range(1, 200):
         system = System(tmp_path / str(at))
         known = old_and_new(system)
-        done = run_with_fault(system, fault_library, "cut", at, "register")
+        done = system.run_with_fault(fault_library, "cut", at, "register")
         entries = check_all_entries_whole(system, known)
         assert "test-6.1-64k-64k.conf" in entries
         if done.returncode == 0:
@@ -272,7 +266,7 @@ def test_power_cut_at_any_write_of_unregister_leaves_every_entry_bootable(tmp_pa
         system = System(tmp_path / str(at))
         known = old_and_new(system)
         system.ok("register")
-        done = run_with_fault(system, fault_library, "cut", at, "unregister", "6.2", "--force")
+        done = system.run_with_fault(fault_library, "cut", at, "unregister", "6.2", "--force")
         assert "test-6.1-64k-64k.conf" in check_all_entries_whole(system, known)
         if done.returncode == 0:
             break
@@ -284,7 +278,7 @@ def test_a_full_disk_at_any_write_is_one_clear_line_and_loses_nothing(tmp_path, 
     for at in range(1, 200):
         system = System(tmp_path / str(at))
         known = old_and_new(system)
-        done = run_with_fault(system, fault_library, "full", at, "register")
+        done = system.run_with_fault(fault_library, "full", at, "register")
         assert "test-6.1-64k-64k.conf" in check_all_entries_whole(system, known)
         if not done.stderr and done.returncode == 0:
             break

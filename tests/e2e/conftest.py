@@ -38,7 +38,7 @@ def esp(tmp_path, initramfs):
 
 @pytest.fixture
 def firmware(request):
-    """EDK II, unless a test is parametrized with others (ON_EVERY_FIRMWARE)."""
+    """EDK II, unless a test is parametrized with others."""
     name = getattr(request, "param", "edk2")
     for mark in request.node.iter_markers("not_on"):
         if mark.args[0] == name:
@@ -53,12 +53,13 @@ def boot(tmp_path, esp, firmware):
     """boot(cpu=..., state=folder): starts a machine with the staged ESP, and returns it when its shell is ready."""
     machines = []
 
-    def start(cpu=ALL_SIZES, state=None, wait=True, icount=True):
+    def start(cpu=ALL_SIZES, state=None, wait=True, icount=None):
         disk = tmp_path / "disk"
         if not disk.exists():
             make_disk(disk, esp.path, state)
         machine = Machine(tmp_path, disk, cpu, firmware)
-        machine.icount = icount
+        if icount is not None:
+            machine.icount = icount
         machines.append(machine)
         return machine.start(wait)
 

@@ -430,8 +430,8 @@ static void the_explanation_tells_what_was_passed_over(void **state)
 	m.in.default_variable = SPAN("linux-64k");
 	expect_sentence(
 		&m,
-		"first entry in menu order; one-shot linux-16k.conf: not honoured, its variable could not be"
-		" deleted; preferred entry gone: no such entry; default entry linux-64k: it is bad, no tries"
+		"first entry in menu order; one-shot linux-16k.conf: not honoured, it could not be"
+		" cleared; preferred entry gone: no such entry; default entry linux-64k: it is bad, no tries"
 		" are left; policy 16k: this CPU lacks 16K pages");
 	three(&m);
 	m.in.cpu = NO_16K;
