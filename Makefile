@@ -166,7 +166,7 @@ $(BUILD)/$(1)/%.o: %.S
 $(1)_COMMON := $(BUILD)/$(1)/efi/lib/start-$$($(1)_ARCH).o $(BUILD)/$(1)/efi/lib/sections.o \
 	$(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(CORE) $(EFI_LIB))) efi/lib/efi.lds
 $(1)_LINK = $$($(1)_PREFIX)ld $(EFI_LDFLAGS) $$(filter %.o,$$^) -L$$($(1)_ROOT)/usr/lib \
-	-L$$($(1)_ROOT)/usr/lib/$$($(1)_ARCH)-linux-gnu $$($(1)_LIBS) -lefi -lgnuefi -o $$@
+	-L$$($(1)_ROOT)/usr/lib/$$($(1)_ARCH)-linux-gnu $$($(1)_LIBS) -lgnuefi -o $$@
 $(1)_FINISH = $$($(1)_PREFIX)objcopy -O $$($(1)_BFD) --subsystem=efi-app --file-alignment=512 \
 	--section-alignment=4096 --strip-all $(EFI_SECTIONS) $$< $$@ && $(BUILD)/pe-finish $$@
 $(BUILD)/$(1)/granule-boot.so: $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(EFI_BOOT))) $$($(1)_COMMON)
