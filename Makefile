@@ -37,7 +37,7 @@ DEVICE_TREE := core/device_tree.c efi/lib/efi_device_tree.c
 host_WITHOUT := $(DEVICE_TREE)
 asan_WITHOUT := $(DEVICE_TREE)
 aarch64_WITHOUT := $(DEVICE_TREE)
-x64_WITHOUT := $(DEVICE_TREE) core/gzip_head.c
+x64_WITHOUT := $(DEVICE_TREE) core/gzip_head.c efi/lib/efi_zlib.c
 
 LIBS := -lsmartcols -lblkid -lmount -lefivar -lefiboot -ljson-c
 USER_CPPFLAGS := $(CPPFLAGS) -D_GNU_SOURCE -Iuserspace -DGRANULE_LIBDIR='"$(libdir)/granule"'

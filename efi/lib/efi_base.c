@@ -9,7 +9,6 @@ EFI_RUNTIME_SERVICES *RT;
 EFI_HANDLE LibImageHandle;
 
 EFI_GUID gEfiDevicePathProtocolGuid = EFI_DEVICE_PATH_PROTOCOL_GUID;
-EFI_GUID gEfiLoadedImageProtocolGuid = EFI_LOADED_IMAGE_PROTOCOL_GUID;
 EFI_GUID gEfiSimpleFileSystemProtocolGuid = EFI_SIMPLE_FILE_SYSTEM_PROTOCOL_GUID;
 
 VOID InitializeLib(EFI_HANDLE image, EFI_SYSTEM_TABLE *system_table)
@@ -37,35 +36,4 @@ EFI_FILE_HANDLE LibOpenRoot(EFI_HANDLE device)
 	    EFI_ERROR(volume->OpenVolume(volume, &root)))
 		return NULL;
 	return root;
-}
-
-EFI_DEVICE_PATH *DevicePathFromHandle(EFI_HANDLE handle)
-{
-	EFI_DEVICE_PATH *path;
-
-	return EFI_ERROR(BS->HandleProtocol(handle, &gEfiDevicePathProtocolGuid, (VOID **)&path)) ? NULL
-												  : path;
-}
-
-/* Path of a file on a device, in new memory. */
-EFI_DEVICE_PATH *FileDevicePath(EFI_HANDLE device, CHAR16 *file_name)
-{
-	EFI_DEVICE_PATH *start = DevicePathFromHandle(device), *end = start;
-	UINTN before, name = sizeof(CHAR16);
-
-	while (end && !IsDevicePathEnd(end))
-		end = NextDevicePathNode(end);
-	before = (UINTN)((char *)end - (char *)start);
-	for (CHAR16 *c = file_name; *c; c++)
-		name += sizeof(CHAR16);
-
-	char *made = efi_new(char, before + SIZE_OF_FILEPATH_DEVICE_PATH + name + END_DEVICE_PATH_LENGTH);
-	BS->CopyMem(made, start, before);
-	FILEPATH_DEVICE_PATH *node = (FILEPATH_DEVICE_PATH *)(made + before);
-	node->Header.Type = MEDIA_DEVICE_PATH;
-	node->Header.SubType = MEDIA_FILEPATH_DP;
-	SetDevicePathNodeLength(&node->Header, SIZE_OF_FILEPATH_DEVICE_PATH + name);
-	BS->CopyMem(node->PathName, file_name, name);
-	SetDevicePathEndNode(NextDevicePathNode(&node->Header));
-	return (EFI_DEVICE_PATH *)made;
 }

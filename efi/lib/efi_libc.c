@@ -2,12 +2,11 @@
 #include "efi_libc.h"
 #include "efi_util.h"
 
-extern EFI_HANDLE LibImageHandle; /* of gnu-efi, set by InitializeLib() */
+extern EFI_HANDLE LibImageHandle; /* set by InitializeLib() */
 
 /* The C library's own declarations would come with headers that firmware's world does not have. */
-/* gnu-efi has these two on some architectures. */
-__attribute__((weak)) void *memcpy(void *to, const void *from, size_t n);
-__attribute__((weak)) void *memset(void *p, int c, size_t n);
+void *memcpy(void *to, const void *from, size_t n);
+void *memset(void *p, int c, size_t n);
 void *memmove(void *to, const void *from, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 void *memchr(const void *p, int c, size_t n);
@@ -16,8 +15,6 @@ size_t strnlen(const char *s, size_t max);
 char *strchr(const char *s, int c);
 char *strrchr(const char *s, int c);
 unsigned long strtoul(const char *s, char **end, int base);
-void *malloc(size_t n);
-void free(void *p);
 void __stack_chk_fail(void);
 
 extern UINT64 __stack_chk_guard;
@@ -111,16 +108,4 @@ unsigned long strtoul(const char *s, char **end, int base)
 		v = v * 10 + (unsigned long)(*s - '0');
 	*end = (char *)s;
 	return v;
-}
-
-void *malloc(size_t n)
-{
-	VOID *p;
-
-	return EFI_ERROR(BS->AllocatePool(EfiLoaderData, n, &p)) ? NULL : p;
-}
-
-void free(void *p)
-{
-	efi_free(p);
 }
