@@ -210,7 +210,7 @@ FUZZ_RUNS := 20000
 $(BUILD)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(patsubst %.c,$(BUILD)/asan/%.o,$(CORE))
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(Q)gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(CPPFLAGS) $(filter %.c %.o,$^) -lcmocka -lz -lfdt -o $@
+	$(Q)gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(CPPFLAGS) $(filter %.c %.o,$^) -lcmocka -larchive -lz -lfdt -o $@
 
 $(BUILD)/fuzz/core/%.o: core/%.c
 	@mkdir -p $(@D)

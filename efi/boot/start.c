@@ -73,10 +73,27 @@ static const char *load(struct boot *b, struct entry *e, struct start *s)
 	return EFI_ERROR(status) ? efi_status_text(status) : NULL;
 }
 
+/* A unified image brings its own initrd and joins what we offer to it (systemd-stub 258 and later). */
+static BOOLEAN offer_initrd(struct boot *b, struct entry *e, struct start *s)
+{
+	const struct initrd_wish wish = {
+		.root = entry_root(b, e),
+		.initrds = e->bls.initrd,
+		.n_initrds = e->bls.start == BLS_START_LINUX ? e->bls.n_initrd : 0,
+		.extras = e->bls.extra,
+		.n_extras = e->bls.start == BLS_START_EFI ? 0 : e->bls.n_extra,
+	};
+	struct span failed;
+	EFI_STATUS status = efi_initrd_offer(&wish, &s->initrd, &failed);
+
+	if (EFI_ERROR(status))
+		entry_fail_object(b, e, failed, efi_status_text(status));
+	return !EFI_ERROR(status);
+}
+
 static BOOLEAN prepare(struct boot *b, struct entry *e, struct start *s, const struct choose_result *result)
 {
 	const char *wrong = load(b, e, s);
-	unsigned failed;
 	UINTN bytes;
 
 	if (wrong) {
@@ -84,16 +101,8 @@ static BOOLEAN prepare(struct boot *b, struct entry *e, struct start *s, const s
 		return FALSE;
 	}
 	efi_measure_choice(e->id, e->page_size);
-	if (e->bls.start == BLS_START_LINUX && e->bls.n_initrd) {
-		EFI_STATUS status = efi_initrd_offer(entry_root(b, e), e->bls.initrd, e->bls.n_initrd,
-						     &s->initrd, &failed);
-		if (EFI_ERROR(status)) {
-			entry_fail_object(b, e,
-					  failed < e->bls.n_initrd ? e->bls.initrd[failed] : SPAN("initrd"),
-					  efi_status_text(status));
-			return FALSE;
-		}
-	}
+	if (!offer_initrd(b, e, s))
+		return FALSE;
 	if (!tree_install(b, e, result, &s->tree))
 		return FALSE;
 	s->options = load_options(e, &bytes);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <granule/bls.h>
+#include <granule/cpio.h>
+#include <granule/error.h>
+
 #include "efi_files.h"
 #include "efi_initrd.h"
 #include "efi_measure.h"
@@ -56,121 +60,175 @@ static UINTN padded(UINTN size)
 	return (size + 3) & ~(UINTN)3;
 }
 
-static EFI_STATUS open_all(EFI_FILE_HANDLE root, const struct span *paths, unsigned n, EFI_FILE_HANDLE *files,
-			   UINTN *sizes, UINTN *ret_total, unsigned *ret_failed)
+/* A file, with what goes before and behind it. */
+struct part {
+	struct span path, head, end;
+	EFI_FILE_HANDLE file;
+	UINTN size; /* of the file; 0: left out */
+	UINTN at;   /* of the head, in the whole */
+};
+
+static EFI_STATUS open_part(EFI_FILE_HANDLE root, struct part *p, UINT64 *ret_size)
+{
+	EFI_STATUS status;
+
+	p->file = efi_open(root, p->path, &status);
+	if (p->file)
+		status = efi_file_size(p->file, ret_size);
+	if (!EFI_ERROR(status) && *ret_size > (UINTN)-1 / BLS_MAX_INITRD / 4)
+		status = EFI_OUT_OF_RESOURCES;
+	p->size = EFI_ERROR(status) ? 0 : (UINTN)*ret_size;
+	return status;
+}
+
+static EFI_STATUS make_head(struct part *p, UINT32 inode, BOOLEAN last)
+{
+	struct text head = text_in(efi_new(char, CPIO_HEAD_MAX), CPIO_HEAD_MAX);
+	int error = cpio_add_head(p->path, p->size, inode, &head);
+
+	p->head = text_span(&head);
+	if (error)
+		return error == ERROR_NOT_FOUND ? EFI_INCOMPATIBLE_VERSION : EFI_BAD_BUFFER_SIZE;
+	if (last) {
+		struct text end = text_in(efi_new(char, CPIO_HEAD_MAX), CPIO_HEAD_MAX);
+		cpio_add_end(&end);
+		p->end = text_span(&end);
+	}
+	return EFI_SUCCESS;
+}
+
+/* Opens all files and lays them out; *ret_total is the size of the whole. */
+static EFI_STATUS lay_out(const struct initrd_wish *wish, struct part *parts, UINTN *ret_total,
+			  struct span *ret_failed)
 {
 	UINTN total = 0;
+	UINT64 size = 0;
 
-	for (unsigned i = 0; i < n; i++) {
-		EFI_STATUS status;
-		UINT64 size = 0;
+	for (unsigned i = 0; i < wish->n_initrds + wish->n_extras; i++) {
+		struct part *p = &parts[i];
+		BOOLEAN extra = i >= wish->n_initrds;
 
-		*ret_failed = i;
-		files[i] = efi_open(root, paths[i], &status);
-		if (files[i])
-			status = efi_file_size(files[i], &size);
+		p->path = extra ? wish->extras[i - wish->n_initrds] : wish->initrds[i];
+		*ret_failed = p->path;
+		EFI_STATUS status = open_part(wish->root, p, &size);
+		if (!EFI_ERROR(status) && extra)
+			status = make_head(p, i + 1, i + 1 == wish->n_initrds + wish->n_extras);
 		if (EFI_ERROR(status))
 			return status;
-		if (size > (UINTN)-1 / 2 - total)
-			return EFI_OUT_OF_RESOURCES;
-		sizes[i] = (UINTN)size;
-		if (size)
-			total = padded(total) + sizes[i];
+		if (p->size || extra) {
+			p->at = padded(total);
+			total = p->at + p->head.n + p->size;
+		}
+		if (p->end.n)
+			total = padded(total) + p->end.n;
+		/* A kernel that was promised an initrd would panic without. */
+		if (i + 1 == wish->n_initrds && !total) {
+			*ret_failed = wish->initrds[0];
+			return EFI_END_OF_FILE;
+		}
 	}
 	*ret_total = total;
 	return EFI_SUCCESS;
 }
 
-static EFI_STATUS read_all(struct efi_initrd *initrd, unsigned n, EFI_FILE_HANDLE *files, const UINTN *sizes,
-			   unsigned *ret_failed)
+static UINTN put(UINT8 *to, UINTN at, struct span s)
+{
+	BS->CopyMem(to + at, (VOID *)s.p, s.n);
+	return at + s.n;
+}
+
+/* Fills the gap up to the next multiple of 4; `room` is where the whole ends. */
+static UINTN pad(UINT8 *to, UINTN at, UINTN room)
+{
+	while (at < padded(at) && at < room)
+		to[at++] = 0;
+	return at;
+}
+
+static EFI_STATUS read_parts(struct efi_initrd *initrd, struct part *parts, unsigned n, UINTN total,
+			     struct span *ret_failed)
 {
 	UINT8 *to = (UINT8 *)(UINTN)initrd->memory;
-	UINTN at = 0;
 
-	BS->SetMem(to, initrd->pages * EFI_PAGE_SIZE, 0);
 	for (unsigned i = 0; i < n; i++) {
+		struct part *p = &parts[i];
 		UINTN got = 0;
 
-		*ret_failed = i;
-		if (!sizes[i])
+		if (!p->size && !p->head.n)
 			continue;
-		at = padded(at);
-		EFI_STATUS status = efi_read_at(files[i], 0, to + at, sizes[i], &got);
+		*ret_failed = p->path;
+		UINTN at = put(to, p->at, p->head);
+		EFI_STATUS status = p->size ? efi_read_at(p->file, 0, to + at, p->size, &got) : EFI_SUCCESS;
 		if (EFI_ERROR(status))
 			return status;
-		if (got != sizes[i])
+		if (got != p->size)
 			return EFI_VOLUME_CORRUPTED;
-		at += sizes[i];
+		/* Each file by itself, so that its hash can be told beforehand. */
+		efi_measure_file("initrd", p->path, to + at, p->size);
+		at = pad(to, at + p->size, total);
+		if (p->end.n)
+			put(to, at, p->end);
 	}
 	return EFI_SUCCESS;
 }
 
-/* Each file by itself, so that its hash can be told beforehand. */
-static void measure_all(const struct efi_initrd *initrd, const struct span *paths, unsigned n,
-			const UINTN *sizes)
+static EFI_STATUS offer(struct efi_initrd *initrd, UINTN total)
 {
-	UINTN at = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		if (!sizes[i])
-			continue;
-		at = padded(at);
-		efi_measure_file("initrd", paths[i], (UINT8 *)(UINTN)initrd->memory + at, sizes[i]);
-		at += sizes[i];
-	}
+	initrd->size = total;
+	initrd->protocol.load_file = load_file;
+	return BS->InstallMultipleProtocolInterfaces(&initrd->handle, &DevicePathProtocol, &initrd_path,
+						     &load_file2_guid, &initrd->protocol, NULL);
 }
 
-EFI_STATUS efi_initrd_offer(EFI_FILE_HANDLE root, const struct span *paths, unsigned n,
-			    struct efi_initrd **ret, unsigned *ret_failed)
+static EFI_STATUS allocate(struct efi_initrd *initrd, UINTN total)
 {
-	EFI_FILE_HANDLE *files = efi_new(EFI_FILE_HANDLE, n);
-	UINTN *sizes = efi_new(UINTN, n);
-	struct efi_initrd *initrd = efi_new(struct efi_initrd, 1);
 	EFI_DEVICE_PATH *path = (EFI_DEVICE_PATH *)&initrd_path;
 	EFI_HANDLE other;
+
+	if (!EFI_ERROR(BS->LocateDevicePath(&load_file2_guid, &path, &other)))
+		return EFI_ALREADY_STARTED;
+	initrd->pages = EFI_SIZE_TO_PAGES(total);
+	EFI_STATUS status =
+		BS->AllocatePages(AllocateAnyPages, EfiLoaderData, initrd->pages, &initrd->memory);
+	if (EFI_ERROR(status))
+		initrd->pages = 0;
+	return status;
+}
+
+EFI_STATUS efi_initrd_offer(const struct initrd_wish *wish, struct efi_initrd **ret, struct span *ret_failed)
+{
+	unsigned n = wish->n_initrds + wish->n_extras;
 	UINTN total = 0;
 
 	*ret = NULL;
-	*ret_failed = 0;
-	EFI_STATUS status = open_all(root, paths, n, files, sizes, &total, ret_failed);
-	if (!EFI_ERROR(status) && !total)
-		status = EFI_END_OF_FILE; /* a kernel that was promised an initrd would panic without */
-	if (EFI_ERROR(status))
-		goto out;
-
-	*ret_failed = n; /* not about one file from here on */
-	if (!EFI_ERROR(BS->LocateDevicePath(&load_file2_guid, &path, &other))) {
-		status = EFI_ALREADY_STARTED;
-		goto out;
+	if (!n)
+		return EFI_SUCCESS;
+	struct part *parts = efi_new(struct part, n);
+	struct efi_initrd *initrd = efi_new(struct efi_initrd, 1);
+	EFI_STATUS status = lay_out(wish, parts, &total, ret_failed);
+	if (!EFI_ERROR(status)) {
+		*ret_failed = SPAN("initrd"); /* not about one file */
+		status = allocate(initrd, total);
 	}
-	initrd->pages = EFI_SIZE_TO_PAGES(total);
-	status = BS->AllocatePages(AllocateAnyPages, EfiLoaderData, initrd->pages, &initrd->memory);
-	if (EFI_ERROR(status)) {
-		initrd->pages = 0;
-		goto out;
+	if (!EFI_ERROR(status))
+		status = read_parts(initrd, parts, n, total, ret_failed);
+	if (!EFI_ERROR(status)) {
+		*ret_failed = SPAN("initrd");
+		status = offer(initrd, total);
 	}
-	status = read_all(initrd, n, files, sizes, ret_failed);
-	if (EFI_ERROR(status))
-		goto out;
-
-	*ret_failed = n;
-	measure_all(initrd, paths, n, sizes);
-	initrd->size = total;
-	initrd->protocol.load_file = load_file;
-	status = BS->InstallMultipleProtocolInterfaces(&initrd->handle, &DevicePathProtocol, &initrd_path,
-						       &load_file2_guid, &initrd->protocol, NULL);
+	for (unsigned i = 0; i < n; i++) {
+		efi_close(parts[i].file);
+		efi_free((void *)parts[i].head.p);
+		efi_free((void *)parts[i].end.p);
+	}
+	efi_free(parts);
 	if (!EFI_ERROR(status)) {
 		*ret = initrd;
-		initrd = NULL;
+		return status;
 	}
-out:
-	for (unsigned i = 0; i < n; i++)
-		efi_close(files[i]);
-	if (initrd && initrd->pages)
+	if (initrd->pages)
 		BS->FreePages(initrd->memory, initrd->pages);
 	efi_free(initrd);
-	efi_free(files);
-	efi_free(sizes);
 	return status;
 }
 

@@ -8,13 +8,21 @@
 
 struct efi_initrd; /* opaque */
 
-/* Reads the files into memory, one after the other, each but the last padded with zeros to 4 bytes, and
- * offers them. Empty files are skipped; if all are, it is EFI_END_OF_FILE. Everything is
- * read here, so that a file that is missing or unreadable is found while another entry can still be booted;
- * *ret_failed is then its index. What was read is measured (efi_measure.h). EFI_ALREADY_STARTED if somebody
- * else offers an initrd. */
-EFI_STATUS efi_initrd_offer(EFI_FILE_HANDLE root, const struct span *paths, unsigned n,
-			    struct efi_initrd **ret, unsigned *ret_failed);
+/* What the kernel is to get. */
+struct initrd_wish {
+	EFI_FILE_HANDLE root;
+	const struct span *initrds; /* paths */
+	unsigned n_initrds;
+	const struct span *extras; /* resources that are packed for it (cpio.h) */
+	unsigned n_extras;
+};
+
+/* Reads the files into memory, one after the other, each but the last padded with zeros to 4 bytes, measures
+ * each (efi_measure.h), and offers them. Everything is read here, so that a file that is missing or
+ * unreadable is found while another entry can still be booted; *ret_failed is then its path. Empty initrds
+ * are skipped; if all are, it is EFI_END_OF_FILE. EFI_ALREADY_STARTED if somebody else offers an initrd. With
+ * no files at all *ret is NULL. */
+EFI_STATUS efi_initrd_offer(const struct initrd_wish *wish, struct efi_initrd **ret, struct span *ret_failed);
 
 /* Takes the offer back and frees the memory; NULL is allowed. */
 void efi_initrd_withdraw(struct efi_initrd *initrd);

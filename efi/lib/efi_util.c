@@ -177,6 +177,8 @@ const char *efi_status_text(EFI_STATUS status)
 		return "medium is gone";
 	case EFI_WRITE_PROTECTED:
 		return "write protected";
+	case EFI_INCOMPATIBLE_VERSION:
+		return "no kind of resource that the system looks for (.cred, .raw)";
 	case EFI_ALREADY_STARTED:
 		return "somebody else already offers an initrd";
 	case EFI_ABORTED:
