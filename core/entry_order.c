@@ -73,33 +73,31 @@ int entry_compare(const struct entry *a, const struct entry *b)
 	return compare_number(a->position, b->position);
 }
 
-/* Lets the entry at `root` sink to its place in a heap of n entries whose last in order is on top. */
-static void sink(struct entry **heap, size_t root, size_t n)
+/* Merges the sorted runs [0, middle) and [middle, n) of `from`. */
+static void merge(struct entry **from, size_t middle, size_t n, struct entry **to)
 {
-	for (;;) {
-		size_t child = 2 * root + 1;
+	size_t a = 0, b = middle;
 
-		if (child >= n)
-			return;
-		if (child + 1 < n && entry_compare(heap[child], heap[child + 1]) < 0)
-			child++;
-		if (entry_compare(heap[root], heap[child]) >= 0)
-			return;
-		struct entry *e = heap[root];
-		heap[root] = heap[child];
-		heap[child] = e;
-		root = child;
+	for (size_t i = 0; i < n; i++) {
+		bool left = b == n || (a < middle && entry_compare(from[a], from[b]) <= 0);
+		to[i] = left ? from[a++] : from[b++];
 	}
 }
 
-void entry_sort(struct entry **entries, size_t n)
+void entry_sort(struct entry **entries, struct entry **scratch, size_t n)
 {
-	for (size_t i = n / 2; i-- > 0;)
-		sink(entries, i, n);
-	for (size_t end = n; end-- > 1;) {
-		struct entry *e = entries[0];
-		entries[0] = entries[end];
-		entries[end] = e;
-		sink(entries, 0, end);
+	struct entry **from = entries, **to = scratch;
+
+	/* Comparing is what costs, and merging does it least often. */
+	for (size_t run = 1; run < n; run *= 2) {
+		for (size_t at = 0; at < n; at += 2 * run) {
+			size_t left = n - at;
+			merge(from + at, left < run ? left : run, left < 2 * run ? left : 2 * run, to + at);
+		}
+		struct entry **done = to;
+		to = from;
+		from = done;
 	}
+	for (size_t i = 0; from != entries && i < n; i++)
+		entries[i] = from[i];
 }

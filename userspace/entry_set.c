@@ -83,7 +83,8 @@ int entry_set_load(const struct options *o, const struct places *places, struct 
 		entry_set_free(ret);
 		return r;
 	}
-	entry_sort(ret->entries, ret->n);
+	_cleanup_free_ struct entry **scratch = xalloc(ret->n * sizeof(*scratch));
+	entry_sort(ret->entries, scratch, ret->n);
 	entry_set_input(ret);
 	return 0;
 }

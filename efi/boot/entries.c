@@ -213,5 +213,7 @@ void entries_load(struct boot *b)
 	for (size_t i = 0; i < b->n_entries; i++)
 		look_at_entry(b, b->entries[i]);
 	auto_entries_add(b);
-	entry_sort(b->entries, b->n_entries);
+	struct entry **scratch = efi_new(struct entry *, b->n_entries);
+	entry_sort(b->entries, scratch, b->n_entries);
+	efi_free(scratch);
 }

@@ -80,7 +80,7 @@ bool entry_matches(const struct entry *entry, struct span pattern);
  * fewer done first. <0 when a comes first. 0 only for an entry and itself. */
 int entry_compare(const struct entry *a, const struct entry *b);
 
-/* Sorts into menu order, in place, in n log n steps. */
-void entry_sort(struct entry **entries, size_t n);
+/* Sorts into menu order, in n log n steps. `scratch` has room for as many. */
+void entry_sort(struct entry **entries, struct entry **scratch, size_t n);
 
 #endif

@@ -75,7 +75,7 @@ static inline void fuzz_choice(struct fuzz *f, struct fuzz_choice *ret)
 	ret->sorted = fuzz_alloc(f, in->n_entries * sizeof(*ret->sorted));
 	for (size_t i = 0; i < in->n_entries; i++)
 		ret->sorted[i] = &ret->entries[i];
-	entry_sort(ret->sorted, in->n_entries);
+	entry_sort(ret->sorted, fuzz_alloc(f, in->n_entries * sizeof(*ret->sorted)), in->n_entries);
 	in->entries = (const struct entry *const *)ret->sorted;
 }
 

@@ -47,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sorted[i] = &entries[i];
 		other[i] = &entries[n - 1 - i];
 	}
-	entry_sort(sorted, n);
-	entry_sort(other, n);
+	entry_sort(sorted, fuzz_alloc(&f, n * sizeof(*sorted)), n);
+	entry_sort(other, fuzz_alloc(&f, n * sizeof(*other)), n);
 	check_order(sorted, n);
 	check_groups(sorted, n);
 	/* Where they stood before the sort plays no part. */

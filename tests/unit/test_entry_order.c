@@ -193,7 +193,8 @@ static void sorting_gives_what_a_simple_sort_gives(void **state)
 
 	(void)state;
 	for (int round = 0; round < 3000; round++) {
-		struct entry entries[MAX_RANDOM], *sorted[MAX_RANDOM], *want[MAX_RANDOM];
+		struct entry entries[MAX_RANDOM], *sorted[MAX_RANDOM], *want[MAX_RANDOM],
+			*scratch[MAX_RANDOM];
 		size_t n = random_below(&seed, MAX_RANDOM + 1);
 
 		random_entries(&seed, entries, n, false);
@@ -206,7 +207,7 @@ static void sorting_gives_what_a_simple_sort_gives(void **state)
 			sorted[k] = &entries[i];
 		}
 		insertion_sort(want, n);
-		entry_sort(sorted, n);
+		entry_sort(sorted, scratch, n);
 		for (size_t i = 0; i < n; i++)
 			check(sorted[i] == want[i], "round %d, %zu entries: place %zu", round, n, i);
 	}
@@ -253,7 +254,7 @@ static void it_is_a_total_order_when_one_id_comes_with_and_without_counter(void 
 static void sorting_takes_n_log_n_steps(void **state)
 {
 	enum { n = 4096 };
-	static struct entry entries[n], *list[n];
+	static struct entry entries[n], *list[n], *scratch[n];
 
 	(void)state;
 	/* In order, in reverse, and all equal: with n * n steps this would take minutes. */
@@ -264,7 +265,7 @@ static void sorting_takes_n_log_n_steps(void **state)
 			entries[i].bls.profile = kind == 2 ? 7 : (uint32_t)entries[i].position;
 			list[i] = &entries[i];
 		}
-		entry_sort(list, n);
+		entry_sort(list, scratch, n);
 		for (size_t i = 1; i < n; i++)
 			assert_true(entry_compare(list[i - 1], list[i]) < 0);
 	}
@@ -277,7 +278,7 @@ static const char *first_of(const char *const *releases, size_t n, bool class_fi
 {
 	static struct entry entries[8];
 	static char ids[8][80];
-	struct entry *list[8];
+	struct entry *list[8], *scratch[8];
 
 	for (size_t i = 0; i < n; i++) {
 		bool is_64k = strstr(releases[i], "64k") != NULL;
@@ -291,7 +292,7 @@ static const char *first_of(const char *const *releases, size_t n, bool class_fi
 		entries[i].position = i;
 		list[i] = &entries[i];
 	}
-	entry_sort(list, n);
+	entry_sort(list, scratch, n);
 	return strstr(list[0]->bls.version.p, "64k") ? "64k" : "4k";
 }
 
