@@ -42,6 +42,9 @@ static void read_loader(struct entry_set *set)
 	/* As the interface has it for versions that did not tell yet. */
 	if (!set->features && is_loader(set->loader, "systemd-boot"))
 		set->features = FEATURE_CONFIG_TIMEOUT | FEATURE_ENTRY_DEFAULT | FEATURE_ENTRY_ONESHOT;
+	/* Read from the device tree, which does not hold it. */
+	if (!set->features && is_loader(set->loader, GRANULE_BOOT_NAME))
+		set->features = FEATURE_ENTRY_DEFAULT | FEATURE_ENTRY_ONESHOT | FEATURE_PREFERRED;
 	set->has_policy = !set->loader || is_loader(set->loader, GRANULE_BOOT_NAME);
 	set->has_preferred = !set->loader || (set->features & FEATURE_PREFERRED);
 }

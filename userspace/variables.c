@@ -4,8 +4,11 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include <granule/device_tree.h>
+
 #include "variables.h"
 
+#define CHOSEN "/proc/device-tree/chosen/"
 #define EFIVARS "/sys/firmware/efi/efivars/"
 
 static const efi_guid_t guids[] = {
@@ -91,12 +94,36 @@ static uint8_t *get(enum variable_vendor vendor, const char *name, size_t *ret_s
 	return data;
 }
 
+/* What granule-boot says of this boot where a variable cannot be read: its record in the device tree. */
+static char *from_device_tree(const char *name)
+{
+	static const struct {
+		const char *variable, *property;
+	} facts[] = {
+		{ "GranuleBoot", CHOSEN DEVICE_TREE_BOOT },
+		{ "GranuleCpu", CHOSEN DEVICE_TREE_CPU },
+		{ "LoaderEntrySelected", CHOSEN DEVICE_TREE_ENTRY },
+	};
+	char *text = NULL;
+	size_t size;
+
+	/* Both stand for another machine than the running one. */
+	if (switched_off || getenv("EFIVARFS_PATH"))
+		return NULL;
+	if (strcmp(name, "LoaderInfo") == 0)
+		return path_exists(CHOSEN DEVICE_TREE_BOOT) ? xstrdup(GRANULE_BOOT_NAME) : NULL;
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		if (strcmp(name, facts[i].variable) == 0)
+			read_file(facts[i].property, 0, &text, &size);
+	return text;
+}
+
 char *variable_get(enum variable_vendor vendor, const char *name)
 {
 	size_t size, at = 0;
 	_cleanup_free_ uint8_t *data = get(vendor, name, &size);
 
-	return data ? next_text(data, size, &at) : NULL;
+	return data ? next_text(data, size, &at) : from_device_tree(name);
 }
 
 void variable_get_list(enum variable_vendor vendor, const char *name, struct strings *ret)

@@ -20,7 +20,8 @@ bool variables_present(void);
 /* Whether it can be written to; if not *ret_why is a phrase. */
 bool variables_writable(const char **ret_why);
 
-/* UTF-8 text of a variable; NULL if it is not there. */
+/* UTF-8 text of a variable; NULL if it is not there. What granule-boot says of the running boot may come from
+ * the device tree instead, when firmware has no variables for a running system. */
 char *variable_get(enum variable_vendor vendor, const char *name);
 /* Adds the texts of a variable that holds several, each with a NUL behind it. */
 void variable_get_list(enum variable_vendor vendor, const char *name, struct strings *ret);

@@ -390,3 +390,21 @@ def test_a_key_pressed_while_the_loader_reads_its_entries_opens_the_hidden_list(
     m.send("2\r")
     m.wait_for(READY)
     assert m.page_size() == 16384
+
+
+@pytest.mark.not_on("edk2", "this machine has ACPI there, and no device tree")
+def test_where_a_system_reads_no_variables_the_device_tree_tells_of_the_boot(esp, boot):
+    add_all_sizes(esp)
+    m = boot()
+    m.ok("umount /sys/firmware/efi/efivars")
+    out = m.ok("granule once 64k")
+    assert "next_entry" in out and "if granule-boot is started" not in out
+    m.reboot()
+    m.ok("umount /sys/firmware/efi/efivars")
+    code, v = verify(m)
+    assert code == 0 and v["entry"] == "test-64k.conf" and m.page_size() == 65536
+    s = status(m)
+    assert s["loader"] == "granule-boot" and s["entry"] == "test-64k.conf" and s["cpu_granules"] == ["4k", "16k", "64k"]
+    assert "one-shot (environment block)" in s["reason"] and s["next"]["id"] == "test-4k.conf"
+    entries = json.loads(m.ok("granule list --json"))["entries"]
+    assert [e["id"] for e in entries if e["running"]] == ["test-64k.conf"]
