@@ -30,9 +30,12 @@ void boot_facts_read(struct boot_facts *ret)
 		for (enum image_kind k = IMAGE_UNKNOWN; k <= IMAGE_SELECTABLE; k++)
 			if (span_equal(value, span_of(image_kind_name(k))))
 				ret->kind = k;
-	for (size_t pos = 0; boot_record_next(record, &pos, &key, &value);)
+	for (size_t pos = 0; boot_record_next(record, &pos, &key, &value);) {
 		if (span_equal(key, SPAN("failed")))
 			strings_add(&ret->failures, xstrndup(value));
+		else if (span_equal(key, SPAN("left-out")))
+			strings_add(&ret->left_out, xstrndup(value));
+	}
 }
 
 void boot_facts_free(struct boot_facts *facts)
@@ -42,5 +45,6 @@ void boot_facts_free(struct boot_facts *facts)
 	free(facts->entry);
 	free(facts->explain);
 	strings_free(&facts->failures);
+	strings_free(&facts->left_out);
 	*facts = (struct boot_facts){ 0 };
 }

@@ -16,6 +16,7 @@ struct boot_facts {
 	enum page_size asked; /* page size that the entry was expected to have */
 	enum image_kind kind;
 	struct strings failures; /* "ID: TEXT": entries that could not be started in that boot */
+	struct strings left_out; /* "ID: TEXT": parts that the entry was started without */
 };
 
 void boot_facts_read(struct boot_facts *ret);

@@ -6,10 +6,19 @@
 #include "system.h"
 #include "variables.h"
 
+static json_object *json_strings(const struct strings *list)
+{
+	json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < list->n; i++)
+		json_object_array_add(array, json_text(list->items[i]));
+	return array;
+}
+
 static void print_json(const struct options *o, const struct boot_facts *facts, const char *release,
 		       const struct entry_set *set, const struct next_boot *next)
 {
-	json_object *root = json_object_new_object(), *failures = json_object_new_array();
+	json_object *root = json_object_new_object();
 	enum page_size policy = set ? set->input.policy : PAGE_SIZE_UNKNOWN;
 
 	json_object_object_add(root, "page_size",
@@ -22,15 +31,20 @@ static void print_json(const struct options *o, const struct boot_facts *facts, 
 	json_object_object_add(root, "policy", policy == PAGE_SIZE_UNKNOWN ? NULL : json_page_size(policy));
 	json_object_object_add(root, "next", next ? json_next_boot(next) : NULL);
 	json_object_object_add(root, "cpu_granules", json_page_size_set(system_cpu()));
-	for (size_t i = 0; i < facts->failures.n; i++)
-		json_object_array_add(failures, json_text(facts->failures.items[i]));
-	json_object_object_add(root, "failures", failures);
+	json_object_object_add(root, "failures", json_strings(&facts->failures));
+	json_object_object_add(root, "left_out", json_strings(&facts->left_out));
 	json_print(root);
 }
 
 static void print_line(const char *label, const char *text)
 {
 	printf("%14s: %s\n", label, text);
+}
+
+static void print_list(const char *label, const struct strings *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		print_line(i ? "" : label, list->items[i]);
 }
 
 /* "64K", or the number for a page size that arm64 does not have. */
@@ -53,8 +67,8 @@ static void print_running(const struct options *o, const struct boot_facts *fact
 	print_line("booted entry", facts->entry ? facts->entry : "not known (the loader does not say)");
 	if (facts->explain)
 		print_line("because", facts->explain);
-	for (size_t i = 0; i < facts->failures.n; i++)
-		print_line(i ? "" : "failed", facts->failures.items[i]);
+	print_list("failed", &facts->failures);
+	print_list("left out", &facts->left_out);
 }
 
 /* What the owner wants, and where it is written. */
