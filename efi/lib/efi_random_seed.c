@@ -140,8 +140,10 @@ static EFI_STATUS renew(EFI_FILE_HANDLE file)
 
 	if (EFI_ERROR(status))
 		return status;
-	if (size < SEED_MIN || size > SEED_MAX)
-		return EFI_BAD_BUFFER_SIZE;
+	if (size < SEED_MIN || size > SEED_MAX) {
+		efi_message(SEED_PATH, SPAN("not used: less than 32 bytes, or more than 64 KiB"));
+		return EFI_SUCCESS;
+	}
 	UINT8 *bytes = efi_alloc((UINTN)size);
 	status = efi_read_at(file, 0, bytes, (UINTN)size, &got);
 	if (!EFI_ERROR(status) && got != size)

@@ -76,6 +76,7 @@ class Machine:
         # With instruction counting QEMU 7.2 stands still in EDK II after the reset that follows a kernel panic; and
         # U-Boot, which spins while it waits, takes ten times as long.
         self.icount = firmware == "edk2"
+        self.read_only = False  # the disk
         self.qemu, self.console, self.taken, self.pending = None, "", 0, ""
 
     def file(self, name, original, change=lambda content: content):
@@ -94,7 +95,7 @@ class Machine:
     def start(self, wait=True):
         self.qemu = subprocess.Popen(
             QEMU[self.firmware](self) + [
-                "-drive", f"if=virtio,format=raw,file={self.disk}", *self.more,
+                "-drive", f"if=virtio,format=raw,file={self.disk},readonly={'on' if self.read_only else 'off'}", *self.more,
                 "-display", "none", "-monitor", "none", "-nic", "none", "-serial", "stdio",
             ],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
