@@ -202,7 +202,7 @@ kernels:
 	@$(SETUP)/kernels.sh 4k 64k 16k
 
 peers:
-	@$(SETUP)/peers.sh trixie-arm64 bookworm-arm64
+	@$(SETUP)/peers.sh trixie-arm64 bookworm-arm64 bookworm-shim-arm64 bullseye-shim-arm64
 
 # ---- tests ---------------------------------------------------------------------------------------------------
 
@@ -244,7 +244,7 @@ check-fuzz: $(patsubst %,$(BUILD)/fuzz/fuzz_%,$(FUZZ))
 check-cli: $(BUILD)/asan/granule $(GRANULE) $(EFI_PROGRAMS) $(BUILD)/aa64/granule-boot.so
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/cli
 
-check-e2e: all kernels peers
+check-e2e: all kernels peers $(EFI_TESTS)
 	$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/e2e
 
 # Packages first, then a fresh make that finds them.

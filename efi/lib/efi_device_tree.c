@@ -3,6 +3,7 @@
 
 #include "efi_device_tree.h"
 #include "efi_files.h"
+#include "efi_measure.h"
 
 /* EFI_DTB_TABLE_GUID */
 static EFI_GUID table_guid = {
@@ -85,6 +86,8 @@ static const char *read_file(EFI_FILE_HANDLE root, struct span path, UINT64 max,
 		status = EFI_OUT_OF_RESOURCES;
 	if (!EFI_ERROR(status))
 		status = efi_read_at(file, 0, ret->p, (UINTN)size, ret_size);
+	if (!EFI_ERROR(status))
+		efi_measure_file("devicetree", path, ret->p, *ret_size);
 	efi_close(file);
 	return EFI_ERROR(status) ? efi_status_text(status) : NULL;
 }

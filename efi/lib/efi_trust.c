@@ -139,6 +139,11 @@ static EFI_STATUS load_with_lock(struct shim_lock *lock, EFI_HANDLE parent, EFI_
 		replace_checks(device_path, buffer);
 		status = BS->LoadImage(FALSE, parent, device_path, buffer, got, ret);
 		restore_checks();
+		/* shim takes its protocol away from the image that was loaded last, and resets the machine
+		 * when that one comes back, for it fails to install it again. A call that cannot succeed
+		 * makes it forget which one that was. */
+		EFI_HANDLE none = NULL;
+		BS->LoadImage(FALSE, parent, NULL, NULL, 0, &none);
 	}
 	BS->FreePages(memory, pages);
 out:
@@ -156,17 +161,10 @@ EFI_STATUS efi_load_image(EFI_HANDLE parent, EFI_HANDLE device, struct span path
 
 	*ret = NULL;
 	if (efi_secure_boot() && EFI_ERROR(BS->LocateProtocol(&shim_loader_guid, NULL, &loader)) &&
-	    !EFI_ERROR(BS->LocateProtocol(&shim_lock_guid, NULL, (VOID **)&lock))) {
-		static const UINT8 yes = 1;
-
-		/* For a stub that we start and that checks its add-ons: shim 15.8 takes its protocol away
-		 * otherwise. */
-		RT->SetVariable(L"ShimRetainProtocol", &shim_lock_guid, EFI_VARIABLE_BOOTSERVICE_ACCESS,
-				sizeof(yes), (VOID *)&yes);
+	    !EFI_ERROR(BS->LocateProtocol(&shim_lock_guid, NULL, (VOID **)&lock)))
 		status = load_with_lock(lock, parent, device, path, device_path, ret);
-	} else {
+	else
 		status = BS->LoadImage(FALSE, parent, device_path, NULL, 0, ret);
-	}
 	if (status == EFI_ACCESS_DENIED)
 		status = EFI_SECURITY_VIOLATION;
 	/* Firmware may keep an image that it does not let run. */

@@ -72,12 +72,12 @@ class Event:
 
 
 class Report:
-    """What the program printed: event log, registers, random seed."""
+    """What the program printed: event log, registers, random seed, firmware's status for /probe.efi."""
 
     def __init__(self, machine):
         machine.wait_for("@@BEGIN")
         _, text = machine.wait_for("@@END")
-        self.registers, self.seed, log, last = {}, None, b"", 0
+        self.registers, self.seed, self.probe, log, last = {}, None, None, b"", 0
         for mark, number, digits in re.findall(r"@@(\w+) (\d+) ([0-9a-f]*)", text):
             number, data = int(number), bytes.fromhex(digits)
             if mark == "PCR":
@@ -86,6 +86,8 @@ class Report:
                 log, last = log + data, number
             elif mark == "SEED":
                 self.seed = (self.seed or b"") + data
+            elif mark == "PROBE":
+                self.probe = number
         self.events = list(parse_log(log, last)) if log else []
 
     def of(self, pcr):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Unpacks Debian's other boot loaders and their tools, of two releases, each into a folder of the cache: what tests and
+# Unpacks Debian's other boot loaders and their tools, of several releases, each into a folder of the cache: what tests and
 # benchmarks compare granule with. A private apt configuration does it, as in sysroot.sh: the host stays as it is.
 #
 #   peers.sh SET...        make what is missing of these sets
@@ -8,6 +8,7 @@
 #
 # Sets: trixie-arm64    systemd 257 (boot loader, stub, bootctl, bless-boot, ukify), GRUB 2.12, EDK II
 #       bookworm-arm64  systemd 252, GRUB 2.06
+#       bookworm-shim-arm64, bullseye-shim-arm64    shim 16 and 15.8, not signed
 #
 # Programs in them are arm64's, with all libraries, for a guest; ukify is a script that the host's python3 runs.
 set -euo pipefail
@@ -17,20 +18,24 @@ trixie_arm64_with='base-files libc-bin systemd systemd-boot systemd-boot-tools l
 trixie_arm64_alone='systemd-boot-efi systemd-ukify grub-efi-arm64-bin grub-efi-arm64-unsigned qemu-efi-aarch64'
 bookworm_arm64_with='base-files libc-bin systemd systemd-boot'
 bookworm_arm64_alone='systemd-boot-efi grub-efi-arm64-bin'
+bookworm_shim_arm64_with=
+bookworm_shim_arm64_alone='shim-unsigned'
+bullseye_shim_arm64_with=
+bullseye_shim_arm64_alone='shim-unsigned'
 
 cache=${GRANULE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/granule}/peers
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 choose() {
 	case $1 in
-	trixie-arm64 | bookworm-arm64) ;;
+	trixie-arm64 | bookworm-arm64 | bookworm-shim-arm64 | bullseye-shim-arm64) ;;
 	*)
-		echo "$1: no such set; there are trixie-arm64 and bookworm-arm64" >&2
+		echo "$1: no such set; see the head of this script" >&2
 		exit 2
 		;;
 	esac
-	suite=${1%-*}
-	architecture=${1#*-}
+	suite=${1%%-*}
+	architecture=${1##*-}
 	local name=${1//-/_}
 	local with=${name}_with alone=${name}_alone
 	with=${!with} alone=${!alone}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program for an entry, in place of a kernel: prints what the boot manager left behind for the kernel, as
  * lines of hexadecimal that a test reads, and comes back. */
+#include "efi_device_path.h"
 #include "efi_util.h"
 
 #define PER_LINE 32 /* bytes; the console breaks lines at 80 columns */
@@ -11,11 +12,16 @@
 
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table);
 
+static EFI_GUID loaded_image_guid = EFI_LOADED_IMAGE_PROTOCOL_GUID;
 static EFI_GUID tcg2_guid = {
 	0x607f766c, 0x7455, 0x42be, { 0x93, 0x0b, 0xe4, 0xd7, 0x6d, 0xb2, 0x72, 0x0f }
 };
 static EFI_GUID seed_table_guid = {
 	0x1ce1e5bc, 0x7ceb, 0x42f2, { 0x81, 0xe5, 0x8a, 0xad, 0xf1, 0x80, 0xf5, 0x7b }
+};
+
+static EFI_GUID shim_lock_guid = {
+	0x605dab50, 0xe046, 0x4300, { 0xab, 0xb6, 0x3d, 0xd8, 0x10, 0xdd, 0x8b, 0x23 }
 };
 
 struct tcg2 {
@@ -86,6 +92,21 @@ static void print_tpm(void)
 		print_register(tpm, pcr);
 }
 
+/* What firmware itself says of a program that the test put there. */
+static void print_probe(EFI_HANDLE image)
+{
+	EFI_LOADED_IMAGE *loaded;
+	EFI_HANDLE probe = NULL;
+
+	if (EFI_ERROR(BS->HandleProtocol(image, &loaded_image_guid, (VOID **)&loaded)))
+		return;
+	EFI_STATUS status =
+		BS->LoadImage(FALSE, image, efi_device_path_of_file(loaded->DeviceHandle, SPAN("/probe.efi")),
+			      NULL, 0, &probe);
+	if (status != EFI_NOT_FOUND)
+		print_bytes("PROBE", (UINT64)(status & 0xff), NULL, 0);
+}
+
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 {
 	InitializeLib(image, table);
@@ -97,6 +118,10 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 			print_bytes("SEED", read_le32(p), p + 4, read_le32(p));
 	}
 	print_tpm();
+	print_probe(image);
+	VOID *lock;
+	if (!EFI_ERROR(BS->LocateProtocol(&shim_lock_guid, NULL, &lock)))
+		print(SPAN("@@SHIM 1\r\n"));
 	print(SPAN("@@END\r\n"));
 	return EFI_ABORTED;
 }

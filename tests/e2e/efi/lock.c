@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Plays a shim from before version 16: offers the lock protocol alone, and starts grubaa64.efi beside it. It
+ * trusts what ends in a mark. */
+#include "efi_device_path.h"
+#include "efi_util.h"
+
+#define MARK "trusted by the machine's owner"
+
+EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table);
+
+static EFI_GUID loaded_image_guid = EFI_LOADED_IMAGE_PROTOCOL_GUID;
+static EFI_GUID shim_lock_guid = {
+	0x605dab50, 0xe046, 0x4300, { 0xab, 0xb6, 0x3d, 0xd8, 0x10, 0xdd, 0x8b, 0x23 }
+};
+
+/* The compiler's calling convention, as in shim. */
+static EFI_STATUS verify(VOID *buffer, UINT32 size)
+{
+	struct span file = { buffer, size };
+	bool trusted = span_ends_nocase(file, SPAN(MARK));
+
+	efi_message(SPAN("lock"), trusted ? SPAN("trusted") : SPAN("not trusted"));
+	return trusted ? EFI_SUCCESS : EFI_ACCESS_DENIED;
+}
+
+static struct {
+	EFI_STATUS (*verify)(VOID *buffer, UINT32 size);
+	VOID *others[2];
+} lock = { .verify = verify };
+
+EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
+{
+	EFI_LOADED_IMAGE *loaded;
+	EFI_HANDLE own = NULL, next = NULL;
+
+	InitializeLib(image, table);
+	EFI_STATUS status = BS->HandleProtocol(image, &loaded_image_guid, (VOID **)&loaded);
+	if (!EFI_ERROR(status))
+		status = BS->InstallProtocolInterface(&own, &shim_lock_guid, EFI_NATIVE_INTERFACE, &lock);
+	if (!EFI_ERROR(status))
+		status = BS->LoadImage(
+			FALSE, image,
+			efi_device_path_of_file(loaded->DeviceHandle, SPAN("/EFI/BOOT/grubaa64.efi")), NULL,
+			0, &next);
+	if (!EFI_ERROR(status))
+		status = BS->StartImage(next, NULL, NULL);
+	efi_message(SPAN("lock: grubaa64.efi"), span_of(efi_status_text(status)));
+	return status;
+}
