@@ -5,11 +5,20 @@
 
 #define FILE_NAME_MAX 255
 
+bool bls_file_name_is_entry(struct span file_name)
+{
+	if (!span_ends_nocase(file_name, SPAN(".conf")) || file_name.p[0] == '.' ||
+	    span_equal_nocase(span_cut(file_name, 0, 5), SPAN("auto-")))
+		return false;
+	for (size_t i = 0; i < file_name.n; i++)
+		if ((unsigned char)file_name.p[i] < ' ' || file_name.p[i] == '/' || file_name.p[i] == '\\')
+			return false;
+	return true;
+}
+
 bool bls_file_name_valid(struct span file_name)
 {
-	if (file_name.n > FILE_NAME_MAX || !span_ends_nocase(file_name, SPAN(".conf")) ||
-	    file_name.p[0] == '.' ||
-	    (file_name.n >= 5 && span_equal_nocase(span_cut(file_name, 0, 5), SPAN("auto-"))))
+	if (file_name.n > FILE_NAME_MAX || !bls_file_name_is_entry(file_name))
 		return false;
 	for (size_t i = 0; i < file_name.n; i++) {
 		char c = file_name.p[i];

@@ -166,7 +166,7 @@ static void read_type1(struct reader *r, const char *folder, const char *name)
 	size_t size, offset;
 	char *text;
 
-	if (!bls_file_name_valid(span_of(name)))
+	if (!bls_file_name_is_entry(span_of(name)))
 		return;
 	_cleanup_free_ char *path = path_join(folder, name);
 	int error = read_file(path, ENTRY_FILE_MAX, &text, &size);

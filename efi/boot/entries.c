@@ -114,7 +114,7 @@ static void load_type1(EFI_FILE_HANDLE folder, struct span found_name, UINT64 si
 	struct loading *l = context;
 	size_t offset;
 
-	if (!bls_file_name_valid(found_name))
+	if (!bls_file_name_is_entry(found_name))
 		return;
 	struct span text = read_entry(folder, found_name, size);
 	if (!text.p)

@@ -390,46 +390,46 @@ static void names_of_entry_files(void **state)
 	char longest[300], too_long[300];
 	const struct {
 		const char *name;
-		bool valid;
+		bool valid, is_entry;
 	} vectors[] = {
-		{ "a.conf", true },
-		{ "A.CONF", true },
-		{ "fedora-6.12_x+64k.conf", true },
-		{ "a+3-1.conf", true },
-		{ "a.b.conf", true },
-		{ "a..conf", true },
-		{ "09.conf", true },
-		{ "azAZ09+-_.conf", true },
-		{ "autox.conf", true },
-		{ "auto.conf", true },
-		{ "xauto-a.conf", true },
-		{ "auto-x.conf", false },
-		{ "AUTO-x.conf", false },
-		{ "auto-.conf", false },
-		{ ".a.conf", false },
-		{ ".conf", false },
-		{ "conf", false },
-		{ "", false },
-		{ "a", false },
-		{ "a.conf ", false },
-		{ "a.conf.bak", false },
-		{ "a.efi", false },
-		{ "aconf", false },
-		{ "a b.conf", false },
-		{ "a/b.conf", false },
-		{ "a\\b.conf", false },
-		{ "a@1.conf", false },
-		{ "\xc3\xa4.conf", false },
-		{ "a~.conf", false },
-		{ "a#.conf", false },
-		{ "a:.conf", false },
-		{ "a`.conf", false },
-		{ "a{.conf", false },
-		{ "a[.conf", false },
-		{ "@a.conf", false },
-		{ " .conf", false },
-		{ longest, true },
-		{ too_long, false },
+		{ "a.conf", true, true },
+		{ "A.CONF", true, true },
+		{ "fedora-6.12_x+64k.conf", true, true },
+		{ "a+3-1.conf", true, true },
+		{ "a.b.conf", true, true },
+		{ "a..conf", true, true },
+		{ "09.conf", true, true },
+		{ "azAZ09+-_.conf", true, true },
+		{ "autox.conf", true, true },
+		{ "auto.conf", true, true },
+		{ "xauto-a.conf", true, true },
+		{ "auto-x.conf", false, false },
+		{ "AUTO-x.conf", false, false },
+		{ "auto-.conf", false, false },
+		{ ".a.conf", false, false },
+		{ ".conf", false, false },
+		{ "conf", false, false },
+		{ "", false, false },
+		{ "a", false, false },
+		{ "a.conf ", false, false },
+		{ "a.conf.bak", false, false },
+		{ "a.efi", false, false },
+		{ "aconf", false, false },
+		{ "a b.conf", false, true },
+		{ "a/b.conf", false, false },
+		{ "a\\b.conf", false, false },
+		{ "a@1.conf", false, true },
+		{ "\xc3\xa4.conf", false, true },
+		{ "a~.conf", false, true },
+		{ "a#.conf", false, true },
+		{ "a:.conf", false, true },
+		{ "a`.conf", false, true },
+		{ "a{.conf", false, true },
+		{ "a[.conf", false, true },
+		{ "@a.conf", false, true },
+		{ " .conf", false, true },
+		{ longest, true, true },
+		{ too_long, false, true },
 	};
 
 	(void)state;
@@ -441,9 +441,13 @@ static void names_of_entry_files(void **state)
 		struct span name = exact(vectors[i].name);
 
 		check(bls_file_name_valid(name) == vectors[i].valid, "\"%s\"", vectors[i].name);
+		check(bls_file_name_is_entry(name) == vectors[i].is_entry, "\"%s\"", vectors[i].name);
 		release(name);
 	}
 	assert_false(bls_file_name_valid(SPAN("a\0b.conf")));
+	assert_false(bls_file_name_is_entry(SPAN("a\0b.conf")));
+	assert_false(bls_file_name_is_entry(SPAN("a\x1b.conf")));
+	assert_false(bls_file_name_is_entry(SPAN_NONE));
 	assert_false(bls_file_name_valid(SPAN_NONE));
 }
 
