@@ -24,6 +24,7 @@ void boot_facts_read(struct boot_facts *ret)
 
 	ret->has_entry = boot_record_get(record, SPAN("entry"), &value);
 	ret->explain = field(record, "explain");
+	ret->memory_map = field(record, BOOT_RECORD_MEMORY_MAP);
 	if (boot_record_get(record, SPAN("page-size"), &value))
 		ret->asked = page_size_parse(value);
 	if (boot_record_get(record, SPAN("kind"), &value))
@@ -44,6 +45,7 @@ void boot_facts_free(struct boot_facts *facts)
 	free(facts->loader);
 	free(facts->entry);
 	free(facts->explain);
+	free(facts->memory_map);
 	strings_free(&facts->failures);
 	strings_free(&facts->left_out);
 	*facts = (struct boot_facts){ 0 };

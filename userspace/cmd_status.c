@@ -33,6 +33,7 @@ static void print_json(const struct options *o, const struct boot_facts *facts, 
 	json_object_object_add(root, "cpu_granules", json_page_size_set(system_cpu()));
 	json_object_object_add(root, "failures", json_strings(&facts->failures));
 	json_object_object_add(root, "left_out", json_strings(&facts->left_out));
+	json_object_object_add(root, "memory_map", json_text(facts->memory_map));
 	json_print(root);
 }
 
@@ -69,6 +70,15 @@ static void print_running(const struct options *o, const struct boot_facts *fact
 		print_line("because", facts->explain);
 	print_list("failed", &facts->failures);
 	print_list("left out", &facts->left_out);
+}
+
+/* Nothing to worry about is not worth a line. */
+static void print_memory_map(const struct boot_facts *facts)
+{
+	if (!facts->memory_map || strcmp(facts->memory_map, "ok") == 0)
+		return;
+	print_line("firmware", facts->memory_map);
+	print_line("", "(a 64K kernel may warn of it, or fail to write variables)");
 }
 
 /* What the owner wants, and where it is written. */
@@ -143,6 +153,7 @@ int cmd_status(const struct options *o)
 		print_running(o, &facts, release);
 		print_line("loader", facts.loader ? facts.loader : "not known");
 		page_size_set_format(system_cpu(), &t);
+		print_memory_map(&facts);
 		print_line("CPU", t.n ? cpu : "page sizes not known (granule-boot publishes them)");
 		if (have_set) {
 			print_wishes(&set);

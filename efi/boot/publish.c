@@ -139,8 +139,8 @@ static void add_memory_map(struct text *record)
 		return;
 	if (conflicts) {
 		text_add_number(&t, conflicts, 1);
-		text_add(&t, SPAN(" regions share 64 KiB with memory of other attributes, first at 0x"));
-		publish_hex(&t, first, 16);
+		text_add(&t, SPAN(" regions share 64 KiB with others of other kind, at 0x"));
+		publish_hex(&t, first, first >> 32 ? 16 : 8);
 	} else {
 		text_add(&t, SPAN("ok"));
 	}
