@@ -5,6 +5,7 @@
 #define READ_AT_ONCE (4u << 20)
 /* Room for EFI_FILE_INFO with the longest name of FAT (255 UTF-16 units). */
 #define INFO_SIZE (sizeof(EFI_FILE_INFO) + 256 * sizeof(CHAR16))
+#define MOVE_MAX (64u << 10) /* bytes; larger than any entry */
 /* More than any real folder. */
 #define LIST_MAX 100000u
 
@@ -180,6 +181,65 @@ EFI_STATUS efi_read_listed(EFI_FILE_HANDLE folder, struct span name, UINT64 size
 	return status;
 }
 
+static EFI_STATUS write_new(EFI_FILE_HANDLE root, struct span path, struct span text)
+{
+	CHAR16 *p = efi_path(path, NULL);
+	EFI_FILE_HANDLE file;
+	UINTN n = text.n;
+	EFI_STATUS status = root->Open(root, &file, p,
+				       EFI_FILE_MODE_READ | EFI_FILE_MODE_WRITE | EFI_FILE_MODE_CREATE, 0);
+
+	efi_free(p);
+	if (EFI_ERROR(status))
+		return status;
+	status = file->Write(file, &n, (void *)text.p);
+	if (!EFI_ERROR(status) && n < text.n)
+		status = EFI_VOLUME_FULL;
+	if (!EFI_ERROR(status))
+		status = file->Flush(file);
+	if (EFI_ERROR(status))
+		file->Delete(file);
+	else
+		file->Close(file);
+	return status;
+}
+
+static EFI_STATUS remove_file(EFI_FILE_HANDLE root, struct span path)
+{
+	CHAR16 *p = efi_path(path, NULL);
+	EFI_FILE_HANDLE file;
+	EFI_STATUS status = root->Open(root, &file, p, EFI_FILE_MODE_READ | EFI_FILE_MODE_WRITE, 0);
+
+	efi_free(p);
+	return EFI_ERROR(status) ? status : file->Delete(file);
+}
+
+/* Writes a small file anew under its new name and removes the old one. After a power cut in between both are
+ * there, and only the removal is left to do. */
+static EFI_STATUS move(EFI_FILE_HANDLE root, struct span path, struct span new_name)
+{
+	struct span text = SPAN_NONE, other = SPAN_NONE;
+	size_t folder = path.n;
+
+	while (folder && path.p[folder - 1] != '/')
+		folder--;
+	struct span target = efi_join(span_cut(path, 0, folder), "", new_name);
+	EFI_STATUS status = efi_read_text(root, path, MOVE_MAX, &text);
+	if (!EFI_ERROR(status)) {
+		status = efi_read_text(root, target, MOVE_MAX, &other);
+		if (status == EFI_NOT_FOUND)
+			status = write_new(root, target, text);
+		else if (!EFI_ERROR(status) && !span_equal(text, other))
+			status = EFI_ACCESS_DENIED; /* somebody else's */
+	}
+	if (!EFI_ERROR(status))
+		status = remove_file(root, path);
+	efi_free((void *)text.p);
+	efi_free((void *)other.p);
+	efi_free((void *)target.p);
+	return status;
+}
+
 EFI_STATUS efi_rename(EFI_FILE_HANDLE root, struct span path, struct span new_name)
 {
 	CHAR16 *p = efi_path(path, NULL), *name;
@@ -205,5 +265,8 @@ EFI_STATUS efi_rename(EFI_FILE_HANDLE root, struct span path, struct span new_na
 	efi_free(name);
 	efi_free(info);
 	efi_close(file);
+	/* U-Boot renames nothing. */
+	if (status == EFI_ACCESS_DENIED && !EFI_ERROR(move(root, path, new_name)))
+		status = EFI_SUCCESS;
 	return status;
 }

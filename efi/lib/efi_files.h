@@ -33,7 +33,9 @@ EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path,
  * asked twice. It may turn out shorter. */
 EFI_STATUS efi_read_listed(EFI_FILE_HANDLE folder, struct span name, UINT64 size, struct span *ret);
 
-/* Gives a file another name in the same folder, and makes sure that it is on disk. */
+/* Gives a file another name in the same folder, and makes sure that it is on disk. Where firmware refuses to
+ * rename, as U-Boot does, a small file is written anew instead. EFI_ACCESS_DENIED also if the name is taken.
+ */
 EFI_STATUS efi_rename(EFI_FILE_HANDLE root, struct span path, struct span new_name);
 
 #endif

@@ -101,6 +101,18 @@ def test_one_shot_of_a_kernel_that_panics_leads_back_to_the_default(esp, boot):
     assert m.page_size() == 4096 and status(m)["entry"] == "test-4k.conf"
 
 
+def test_tries_are_counted_and_a_counting_that_was_cut_short_is_completed(esp, boot):
+    """Where firmware renames no file, both names are there after a power cut in between."""
+    add_all_sizes(esp)
+    for name in ("new+3", "new+2-1"):
+        esp.add_entry(name, "/kernels/64k", "9", sort_key="00000", title="new")
+    m = boot()
+    for left, done in ((2, 1), (1, 2)):
+        assert m.page_size() == 65536
+        assert m.ok("ls /efi/loader/entries | grep new") == f"new+{left}-{done}.conf"
+        m.reboot()
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_power_cut_at_any_time_after_once_boots_the_one_shot_or_the_default(esp, boot, seed):
     add_all_sizes(esp)
