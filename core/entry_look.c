@@ -80,7 +80,7 @@ static const char *unpack_header(const struct look *l, uint64_t offset, const st
 			      l->memory_size - PAYLOAD_HEAD, &unpacked);
 	if (error == ERROR_SPACE)
 		return NULL;
-	l->head->has_arm64 = !error && arm64_image_parse(header, unpacked, &l->head->arm64) == 0;
+	l->head->has_arm64 = arm64_image_parse(header, unpacked, &l->head->arm64) == 0;
 	return l->head->has_arm64 ? NULL : "the compressed kernel in it is damaged";
 }
 #endif
