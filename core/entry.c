@@ -3,10 +3,18 @@
 #include <granule/entry.h>
 #include <granule/glob.h>
 
-void entry_set_page_size(struct entry *entry, const struct image_head *head, bool strings, page_size_set cpu)
+void entry_update_page_size(struct entry *entry, page_size_set cpu)
 {
 	struct page_size_param param;
 
+	if (entry->kind != IMAGE_SELECTABLE)
+		return;
+	cmdline_page_size(entry->bls.options, cpu, &param);
+	entry->page_size = param.asked != PAGE_SIZE_UNKNOWN ? param.asked : param.effective;
+}
+
+void entry_set_page_size(struct entry *entry, const struct image_head *head, bool strings, page_size_set cpu)
+{
 	entry->kind = IMAGE_UNKNOWN;
 	entry->page_size = PAGE_SIZE_UNKNOWN;
 
@@ -24,8 +32,7 @@ void entry_set_page_size(struct entry *entry, const struct image_head *head, boo
 		entry->page_size = entry->bls.image_page_size;
 	} else if (entry->bls.image_selectable || strings) {
 		entry->kind = IMAGE_SELECTABLE;
-		cmdline_page_size(entry->bls.options, cpu, &param);
-		entry->page_size = param.asked != PAGE_SIZE_UNKNOWN ? param.asked : param.effective;
+		entry_update_page_size(entry, cpu);
 	}
 }
 

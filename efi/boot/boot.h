@@ -125,8 +125,11 @@ BOOLEAN firmware_map_check(UINTN *ret_conflicts, UINT64 *ret_first);
 
 /* ---- menu.c ---- */
 
-/* Shows the list and waits if loader.conf asks for it or a key was pressed. Returns the index that a person
- * picked, or SIZE_MAX to go on with `chosen`. */
-size_t menu_run(struct boot *b, const struct choose_result *chosen);
+#define MENU_QUIT (SIZE_MAX - 1)
+
+/* Shows the menu if the settings ask for it or a key was pressed. Returns the index that a person picked,
+ * MENU_QUIT to go back to firmware, or SIZE_MAX to go on with `chosen`, which is decided anew when a person
+ * changed the default. Options of entries may be others then. */
+size_t menu_run(struct boot *b, struct choose_result *chosen);
 
 #endif

@@ -45,12 +45,15 @@ static void reboot_on_error(const struct boot *b, const struct entry *failed)
 	efi_reboot();
 }
 
-static void boot_entries(struct boot *b)
+/* Comes back with TRUE when a person wants to go back to firmware, FALSE when nothing is left to start. */
+static BOOLEAN boot_entries(struct boot *b)
 {
 	struct choose_result result;
 
 	choose(&b->input, &result);
-	size_t picked = result.index == SIZE_MAX ? SIZE_MAX : menu_run(b, &result);
+	size_t picked = menu_run(b, &result);
+	if (picked == MENU_QUIT)
+		return TRUE;
 	if (picked != SIZE_MAX) {
 		result.index = picked;
 		result.rule = RULE_MENU;
@@ -67,6 +70,7 @@ static void boot_entries(struct boot *b)
 		choose(&b->input, &result);
 	}
 	publish_none(b, &result);
+	return FALSE;
 }
 
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
@@ -92,7 +96,8 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 	b->input.n_entries = b->n_entries;
 	publish_entries(b);
 
-	boot_entries(b);
+	if (boot_entries(b))
+		return EFI_SUCCESS; /* which has firmware show its own menu */
 	reboot_on_error(b, NULL);
 	efi_message(SPAN_NONE, b->n_entries && b->entries[0]->type != ENTRY_AUTO
 				       ? SPAN("no entry can be started, back to firmware")

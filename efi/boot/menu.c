@@ -1,188 +1,365 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A plain text list for an 80-column serial console: numbers choose, Enter boots. */
+/* The menu: a list, its keys, and the time after which the chosen entry boots by itself. */
+#include <granule/cmdline.h>
+#include <granule/error.h>
 #include <granule/variables.h>
 
-#include "boot.h"
+#include "efi_power.h"
+#include "efi_trust.h"
 #include "efi_vars.h"
+#include "menu.h"
 
-#define COLUMNS 79
-#define TIMER_100NS_PER_S 10000000u
-#define KEY_ESCAPE 0x17
-/* Time for a person to go on typing. */
+/* Time for a person to go on: a stray byte on a serial line must not keep a machine from booting. */
 #define IDLE_SECONDS 60
 /* Firmware arms it before it starts a boot option (UEFI 3.1.2); in the menu a person may take longer. */
 #define WATCHDOG_SECONDS 300
 #define WATCHDOG_CODE 0x10000 /* below are firmware's own */
 
-static void put(struct span s)
-{
-	CHAR16 *p = efi_to_utf16(s, NULL);
+#define MESSAGE_SIZE 400
 
-	ST->ConOut->OutputString(ST->ConOut, p);
-	efi_free(p);
+/* What a key leads to. */
+enum after {
+	STAY,
+	BOOT_SELECTED,
+	BOOT_CHOSEN,
+	QUIT,
+};
+
+static struct entry *selected(const struct menu *m)
+{
+	return m->b->entries[m->list.selected];
 }
 
-static void put_line(struct text *t)
+static void say(struct menu *m, struct span a, const char *b)
 {
-	/* What does not fit the console is cut; a '>' tells. */
-	struct span s = text_span(t);
-
-	if (s.n > COLUMNS) {
-		put(span_cut(s, 0, COLUMNS - 1));
-		put(SPAN(">"));
-	} else {
-		put(s);
-	}
-	put(SPAN("\r\n"));
+	m->message = text_in(m->message.p, MESSAGE_SIZE);
+	text_add(&m->message, a);
+	text_add(&m->message, span_of(b));
 }
 
-static void add_padded(struct text *t, struct span s, size_t width)
+static void say_error(struct menu *m, const char *object, EFI_STATUS status)
 {
-	text_add(t, s);
-	for (size_t i = s.n; i < width; i++)
-		text_add(t, SPAN(" "));
+	say(m, span_of(object), ": ");
+	text_add(&m->message, span_of(efi_status_text(status)));
 }
 
-static void show_entry(const struct boot *b, size_t i, bool chosen)
+uint32_t menu_wait(struct menu *m)
 {
-	const struct entry *e = b->entries[i];
-	char line[512], number[8];
-	struct text t = text_in(line, sizeof(line)), n = text_in(number, sizeof(number));
+	for (;;) {
+		uint32_t key = console_key(m->forever ? CONSOLE_FOREVER : 1000);
 
-	text_add(&t, chosen ? SPAN("> ") : SPAN("  "));
-	text_add_number(&n, i + 1, 1);
-	add_padded(&t, text_span(&n), 4);
-	add_padded(&t, span_of(page_size_title(e->page_size)), 5);
-	text_add(&t, e->bls.title.n ? e->bls.title : e->id);
-	if (e->unusable)
-		text_add(&t, SPAN(" (cannot be started)"));
-	else if (!entry_supported(e, b->cpu))
-		text_add(&t, SPAN(" (not supported by this CPU)"));
-	else if (boot_counter_state(&e->counter) == STATE_BAD)
-		text_add(&t, SPAN(" (bad: no tries left)"));
-	else if (e->counter.present) {
-		text_add(&t, SPAN(" (tries left: "));
-		text_add_number(&t, e->counter.left, 1);
-		text_add(&t, SPAN(")"));
-	}
-	put_line(&t);
-}
-
-static void show(const struct boot *b, const struct choose_result *chosen)
-{
-	char line[512];
-	struct text t = text_in(line, sizeof(line));
-
-	text_add(&t, SPAN(GRANULE_BOOT_NAME " " GRANULE_VERSION ", page sizes of this CPU: "));
-	char cpu[32];
-	struct text c = text_in(cpu, sizeof(cpu));
-	page_size_set_format(b->cpu, &c);
-	text_add(&t, text_span(&c));
-	put(SPAN("\r\n"));
-	put_line(&t);
-	for (size_t i = 0; i < b->n_entries; i++)
-		show_entry(b, i, i == chosen->index);
-
-	t = text_in(line, sizeof(line));
-	text_add(&t, SPAN("> "));
-	choose_explain(&b->input, chosen, &t);
-	put_line(&t);
-	put(SPAN("Type a number and Enter, or Enter alone for the marked entry.\r\n"));
-}
-
-static bool read_key(EFI_INPUT_KEY *ret)
-{
-	return ST->ConIn && !EFI_ERROR(ST->ConIn->ReadKeyStroke(ST->ConIn, ret));
-}
-
-/* Waits for a key, at most `seconds` (0: for ever). False when the time is over or there is no way to wait.
- */
-static bool wait_key(UINT32 seconds, EFI_INPUT_KEY *ret)
-{
-	EFI_EVENT events[2];
-	UINTN n = 0, which = 0;
-	bool got = false;
-
-	if (!ST->ConIn)
-		return false;
-	if (seconds) {
-		if (EFI_ERROR(BS->CreateEvent(EVT_TIMER, 0, NULL, NULL, &events[0])))
-			return false;
-		if (EFI_ERROR(BS->SetTimer(events[0], TimerRelative, (UINT64)seconds * TIMER_100NS_PER_S)))
-			goto out;
-		n = 1;
-	}
-	events[n++] = ST->ConIn->WaitForKey;
-	/* A key event may turn out to be none (a modifier alone): wait on. */
-	while (!got && !EFI_ERROR(BS->WaitForEvent(n, events, &which)) && which == n - 1)
-		got = read_key(ret);
-out:
-	if (seconds)
-		BS->CloseEvent(events[0]);
-	return got;
-}
-
-/* Reads a number and Enter. Returns the index of the entry, or SIZE_MAX when the time is over or Enter came
- * alone. `seconds` is the time for the first key, IDLE_SECONDS that for each further one: a stray byte on a
- * serial line must not keep a machine from booting. Both are without end when `forever`. */
-static size_t ask(const struct boot *b, UINT32 seconds, bool forever)
-{
-	EFI_INPUT_KEY key;
-	size_t picked = 0;
-
-	put(SPAN("Entry: "));
-	while (wait_key(forever ? 0 : seconds, &key)) {
-		CHAR16 c = key.UnicodeChar;
-
-		seconds = IDLE_SECONDS;
-		if (c >= '0' && c <= '9' && picked <= b->n_entries) {
-			char digit = (char)c;
-			picked = picked * 10 + (size_t)(c - '0');
-			put((struct span){ &digit, 1 });
-		} else if (c == '\r' || c == '\n') {
-			put(SPAN("\r\n"));
-			if (!picked)
-				return SIZE_MAX;
-			if (picked <= b->n_entries && !b->entries[picked - 1]->unusable)
-				return picked - 1;
-			put(SPAN("No such entry, or it cannot be started.\r\nEntry: "));
-			picked = 0;
-		} else if (c == '\b' || key.ScanCode == KEY_ESCAPE) {
-			put(SPAN("\r\nEntry: "));
-			picked = 0;
+		if (key == KEY_LOST)
+			return KEY_NONE;
+		if (key != KEY_NONE) {
+			m->pressed = true;
+			m->left_s = IDLE_SECONDS;
+			return key;
 		}
+		if (!--m->left_s)
+			return KEY_NONE;
+		if (!m->pressed)
+			menu_draw_message(m);
 	}
-	put(SPAN("\r\n"));
-	return SIZE_MAX;
 }
 
-static void say_seconds(UINT32 seconds)
+/* A key that does something grave works when it is pressed twice: noise on a serial line may be anything. */
+static bool pressed_twice(struct menu *m, uint32_t key, uint32_t before, const char *what)
 {
-	char line[80];
-	struct text t = text_in(line, sizeof(line));
-
-	text_add(&t, SPAN("Boots in "));
-	text_add_number(&t, seconds, 1);
-	text_add(&t, SPAN(" s.\r\n"));
-	put(text_span(&t));
+	if (key == before)
+		return true;
+	m->repeat = key;
+	say(m, SPAN("Press it again to "), what);
+	return false;
 }
 
-size_t menu_run(struct boot *b, const struct choose_result *chosen)
+/* Makes the selected entry the one that a variable names, or deletes the variable if it does already. */
+static void toggle_default(struct menu *m, const CHAR16 *name, struct span *setting, const char *what)
 {
-	EFI_INPUT_KEY key;
-	bool forever = b->conf.menu == MENU_FORCE;
-	bool pressed = b->conf.menu != MENU_DISABLED && read_key(&key);
-	UINT32 seconds = pressed ? IDLE_SECONDS : b->conf.timeout_s;
+	struct span id = selected(m)->id;
+	bool clear = span_equal(*setting, id);
 
-	if (b->conf.menu == MENU_DISABLED || (b->conf.menu == MENU_HIDDEN && !pressed))
+	if (selected(m)->type == ENTRY_AUTO && !clear) {
+		say(m, id, " starts no system and cannot be a default.");
+		return;
+	}
+	if (clear ? !efi_var_delete(&efi_loader_guid, name)
+		  : EFI_ERROR(efi_var_store(&efi_loader_guid, name, id))) {
+		say(m, id, ": firmware did not write the variable.");
+		return;
+	}
+	*setting = clear ? SPAN_NONE : id;
+	choose(&m->b->input, m->chosen);
+	say(m, id, clear ? " is no longer the " : " is from now on the ");
+	text_add(&m->message, span_of(what));
+}
+
+static void next_page_size(struct menu *m)
+{
+	struct entry *e = selected(m);
+	enum page_size size = menu_next_page_size(e->page_size, m->b->cpu);
+	struct param_note note;
+
+	if (e->kind != IMAGE_SELECTABLE) {
+		say(m, SPAN("The page size of this entry cannot be chosen: "),
+		    e->kind == IMAGE_FIXED ? "it is compiled into the kernel." : "it is not known.");
+		return;
+	}
+	struct text line = text_in(efi_new(char, CMDLINE_MAX + 1), CMDLINE_MAX + 1);
+	int error = cmdline_set_page_size(e->bls.options, size, &line, &note);
+	if (error) {
+		say(m, SPAN("The page size cannot be changed: "), error_text(error));
+	} else {
+		menu_set_options(m, e, text_span(&line));
+		say(m, SPAN("For this boot: page size "), page_size_title(e->page_size));
+	}
+	efi_free(line.p);
+}
+
+static void change_timeout(struct menu *m, bool up)
+{
+	menu_timeout_step(&m->timeout, up);
+	m->timeout_changed = true;
+	say(m, SPAN_NONE, "");
+	menu_timeout_explain(&m->timeout, &m->message);
+}
+
+static void open_screen(struct menu *m)
+{
+	screen_open(&m->screen, m->mode_set);
+	m->list.rows = menu_list_rows(&m->screen);
+	menu_list_select(&m->list, m->list.selected);
+}
+
+/* The next text mode; or that of the start again. */
+static void change_mode(struct menu *m, bool next)
+{
+	if (!ST->ConOut->Mode)
+		return;
+	screen_close(&m->screen);
+	if (next)
+		console_next_mode();
+	else
+		console_set_mode(m->mode_found);
+	m->mode_set = next;
+	m->mode_changed = true;
+	open_screen(m);
+	say(m, SPAN("Text mode "), next ? "" : "as at first");
+	if (next)
+		text_add_number(&m->message, (UINT64)ST->ConOut->Mode->Mode, 1);
+}
+
+static void write_setting(const CHAR16 *name, struct span value)
+{
+	if (value.n)
+		efi_var_store(&efi_loader_guid, name, value);
+	else
+		efi_var_delete(&efi_loader_guid, name);
+}
+
+/* Settings of many steps are written once, when the menu is left. */
+static void write_settings(const struct menu *m)
+{
+	char value[24];
+	struct text t = text_in(value, sizeof(value));
+
+	if (m->timeout_changed) {
+		menu_timeout_value(&m->timeout, &t);
+		write_setting(L"LoaderConfigTimeout", text_span(&t));
+	}
+	t = text_in(value, sizeof(value));
+	if (m->mode_changed) {
+		if (m->mode_set)
+			text_add_number(&t, (UINT64)ST->ConOut->Mode->Mode, 1);
+		write_setting(L"LoaderConfigConsoleMode", text_span(&t));
+	}
+}
+
+static void read_settings(struct menu *m)
+{
+	struct span timeout = efi_var_get(&efi_loader_guid, L"LoaderConfigTimeout");
+	struct span mode = efi_var_get(&efi_loader_guid, L"LoaderConfigConsoleMode");
+	uint64_t number;
+
+	m->timeout.set = menu_mode_parse(timeout, &m->timeout.menu, &m->timeout.seconds);
+	m->mode_found = ST->ConOut->Mode ? (UINTN)ST->ConOut->Mode->Mode : 0;
+	m->mode_set = span_to_number(mode, UINT32_MAX, &number) && console_set_mode(number);
+	efi_free((void *)timeout.p);
+	efi_free((void *)mode.p);
+}
+
+static void jump(struct menu *m, struct span prefix, bool without)
+{
+	size_t found =
+		menu_find_prefix(m->b->input.entries, m->b->n_entries, m->list.selected, prefix, without);
+
+	if (found != SIZE_MAX)
+		menu_list_select(&m->list, found);
+}
+
+static enum after show(struct menu *m, struct span text, bool allocated)
+{
+	bool on = menu_show_text(m, text);
+
+	if (allocated)
+		efi_free((void *)text.p);
+	return on ? STAY : BOOT_CHOSEN;
+}
+
+static enum after boot(struct menu *m, uint32_t key, uint32_t before)
+{
+	struct entry *e = selected(m);
+
+	if (e->unusable) {
+		say(m, SPAN("It cannot be started: "), "");
+		text_add(&m->message, menu_why_unusable(m->b, e));
+		return STAY;
+	}
+	if (!entry_supported(e, m->b->cpu) &&
+	    !pressed_twice(m, key, before, "try a kernel that this CPU does not support."))
+		return STAY;
+	return BOOT_SELECTED;
+}
+
+static enum after edit(struct menu *m)
+{
+	struct entry *e = selected(m);
+	uint32_t key;
+
+	if (efi_secure_boot())
+		say(m, SPAN_NONE, "The editor is off: Secure Boot is on.");
+	else if (!m->b->conf.editor)
+		say(m, SPAN_NONE, "The editor is off: loader.conf says so.");
+	else if (e->action != ACTION_START || e->unusable)
+		say(m, SPAN_NONE, "This entry has nothing to edit.");
+	else if (menu_edit(m, e, &key))
+		return BOOT_SELECTED;
+	else if (key == KEY_NONE)
+		return BOOT_CHOSEN;
+	return STAY;
+}
+
+static enum after handle(struct menu *m, uint32_t key)
+{
+	uint32_t before = m->repeat;
+
+	m->repeat = KEY_NONE;
+	say(m, SPAN_NONE, "");
+	if (menu_list_key(&m->list, key))
+		return STAY;
+	switch (key) {
+	case KEY_ENTER:
+	case KEY_RIGHT:
+		return boot(m, key, before);
+	case 'e':
+		return edit(m);
+	case 'p':
+		next_page_size(m);
+		return STAY;
+	case 'i':
+		return show(m, menu_facts(m, selected(m)), true);
+	case 'h':
+	case '?':
+	case KEY_F1:
+		return show(m, menu_help(), false);
+	case 'v':
+	case 'P':
+		return show(m, menu_status(m), true);
+	case 'd':
+		toggle_default(m, L"LoaderEntryPreferred", &m->b->input.preferred, "preferred entry.");
+		return STAY;
+	case 'D':
+		toggle_default(m, L"LoaderEntryDefault", &m->b->input.default_variable, "default entry.");
+		return STAY;
+	case '+':
+	case 't':
+		change_timeout(m, true);
+		return STAY;
+	case '-':
+	case 'T':
+		change_timeout(m, false);
+		return STAY;
+	case 'r':
+	case 'R':
+		change_mode(m, key == 'r');
+		return STAY;
+	case 'l':
+		jump(m, SPAN("auto-"), true);
+		return STAY;
+	case 'w':
+		jump(m, SPAN("auto-windows"), false);
+		return STAY;
+	case 'a':
+		jump(m, SPAN("auto-osx"), false);
+		return STAY;
+	case 's':
+		jump(m, SPAN("auto-efi-shell"), false);
+		return STAY;
+	case KEY_CTRL('L'):
+		screen_clear(&m->screen);
+		return STAY;
+	case 'f':
+	case KEY_F2:
+	case KEY_F10:
+	case KEY_DELETE:
+		if (!efi_firmware_setup_supported())
+			say(m, SPAN_NONE, "Firmware offers no way into its setup.");
+		else if (pressed_twice(m, key, before, "reboot into firmware setup."))
+			say_error(m, "firmware setup", efi_reboot_to_firmware());
+		return STAY;
+	case 'B':
+		if (pressed_twice(m, key, before, "reboot."))
+			efi_reboot();
+		return STAY;
+	case 'O':
+		if (pressed_twice(m, key, before, "power off."))
+			efi_power_off();
+		return STAY;
+	case 'Q':
+		return pressed_twice(m, key, before, "go back to firmware.") ? QUIT : STAY;
+	default:
+		return STAY;
+	}
+}
+
+static enum after run(struct menu *m)
+{
+	enum after after;
+
+	do {
+		menu_draw(m);
+		uint32_t key = menu_wait(m);
+		after = key == KEY_NONE ? BOOT_CHOSEN : handle(m, key);
+	} while (after == STAY);
+	return after;
+}
+
+size_t menu_run(struct boot *b, struct choose_result *chosen)
+{
+	bool pressed = b->conf.menu != MENU_DISABLED && console_early_key();
+	char message[MESSAGE_SIZE];
+	struct menu m = {
+		.b = b,
+		.chosen = chosen,
+		.forever = b->conf.menu == MENU_FORCE,
+		.pressed = pressed,
+		.left_s = pressed ? IDLE_SECONDS : b->conf.timeout_s,
+		.message = text_in(message, sizeof(message)),
+	};
+
+	if (b->conf.menu == MENU_DISABLED || (b->conf.menu == MENU_HIDDEN && !pressed) ||
+	    !console_present() || !b->n_entries)
 		return SIZE_MAX;
 
 	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeMenuUSec", efi_now_us());
-	show(b, chosen);
-	if (!forever)
-		say_seconds(seconds);
 	BS->SetWatchdogTimer(0, WATCHDOG_CODE, 0, NULL);
-	size_t picked = ask(b, seconds, forever);
+	read_settings(&m);
+	m.list = (struct menu_list){ .n = b->n_entries,
+				     .selected = chosen->index == SIZE_MAX ? 0 : chosen->index };
+	open_screen(&m);
+	enum after after = run(&m);
+	write_settings(&m);
+	screen_close(&m.screen);
 	BS->SetWatchdogTimer(WATCHDOG_SECONDS, WATCHDOG_CODE, 0, NULL);
-	return picked;
+
+	return after == BOOT_SELECTED ? m.list.selected : after == QUIT ? MENU_QUIT : SIZE_MAX;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <granule/path.h>
+#include <granule/utf8.h>
 #include <granule/variables.h>
 
 #include "efi_util.h"
@@ -11,7 +12,8 @@ void *efi_alloc(UINTN size)
 	VOID *p = NULL;
 
 	if (EFI_ERROR(BS->AllocatePool(EfiLoaderData, size ? size : 1, &p))) {
-		ST->ConOut->OutputString(ST->ConOut, L"granule-boot: out of memory\r\n");
+		if (ST->ConOut)
+			ST->ConOut->OutputString(ST->ConOut, L"granule-boot: out of memory\r\n");
 		BS->Exit(LibImageHandle, EFI_OUT_OF_RESOURCES, 0, NULL);
 	}
 	BS->SetMem(p, size, 0);
@@ -33,34 +35,13 @@ struct span efi_copy(struct span s)
 	return (struct span){ p, s.n };
 }
 
-/* Decodes one character at s[*i] and moves on; U+FFFD and one byte for what is no UTF-8. */
-static UINT32 decode_utf8(struct span s, size_t *i)
-{
-	unsigned char c = (unsigned char)s.p[(*i)++];
-	unsigned more = c >= 0xf0 && c < 0xf5 ? 3 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xc2 && c < 0xe0 ? 1 : 0;
-	UINT32 v = more == 3 ? c & 7u : more == 2 ? c & 15u : c & 31u;
-
-	if (c < 0x80)
-		return c;
-	if (!more || s.n - *i < more)
-		return 0xfffd;
-	for (unsigned k = 0; k < more; k++) {
-		unsigned char next = (unsigned char)s.p[*i + k];
-		if ((next & 0xc0) != 0x80)
-			return 0xfffd;
-		v = v << 6 | (next & 0x3f);
-	}
-	*i += more;
-	return v > 0x10ffff || (v >= 0xd800 && v < 0xe000) ? 0xfffd : v;
-}
-
 CHAR16 *efi_to_utf16(struct span s, UINTN *ret_bytes)
 {
 	CHAR16 *out = efi_new(CHAR16, s.n + 1);
 	UINTN n = 0;
 
 	for (size_t i = 0; i < s.n;) {
-		UINT32 c = decode_utf8(s, &i);
+		UINT32 c = utf8_decode(s, &i);
 		if (c >= 0x10000) {
 			out[n++] = (CHAR16)(0xd800 + ((c - 0x10000) >> 10));
 			out[n++] = (CHAR16)(0xdc00 + ((c - 0x10000) & 0x3ff));
@@ -136,6 +117,8 @@ static void print_span(struct span s)
 
 void efi_message(struct span subject, struct span text)
 {
+	if (!ST->ConOut)
+		return;
 	print_span(SPAN(GRANULE_BOOT_NAME ": "));
 	if (subject.n) {
 		print_span(subject);

@@ -43,6 +43,7 @@ struct entry {
 	enum page_size page_size; /* that it boots with, or asks for; entry_set_page_size() */
 	bool unusable;            /* cannot be started: kernel missing, damaged, or it failed in this boot */
 	bool options_implied;     /* bls.options are the image's own, and not handed over */
+	bool edited;              /* the options were changed in the menu, for this boot */
 	bool initrd_by_name;      /* the kernel predates LoadFile2 (v5.8) and wants initrd= words */
 	size_t position;          /* where it was found; parts entries that are equal in all else */
 };
@@ -64,6 +65,9 @@ void entry_from_id(struct span id, struct entry *ret);
  * its options ask for, and without an accepted word the largest that the CPU has, since such kernels do that.
  */
 void entry_set_page_size(struct entry *entry, const struct image_head *head, bool strings, page_size_set cpu);
+
+/* Sets the page size of a selectable image anew when its options have changed; that of others stays. */
+void entry_update_page_size(struct entry *entry, page_size_set cpu);
 
 /* What the entry asks for that granule-boot cannot do, as a phrase; NULL if nothing. */
 const char *entry_unsupported_feature(const struct entry *entry);

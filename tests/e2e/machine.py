@@ -77,6 +77,7 @@ class Machine:
         # U-Boot, which spins while it waits, takes ten times as long.
         self.icount = firmware == "edk2"
         self.read_only = False  # the disk
+        self.screen = None  # a Screen that shows what is printed, for tests that look at one
         self.qemu, self.console, self.taken, self.pending = None, "", 0, ""
 
     def file(self, name, original, change=lambda content: content):
@@ -110,6 +111,8 @@ class Machine:
         if not select.select([self.qemu.stdout], [], [], max(0, timeout))[0]:
             return False
         data = os.read(self.qemu.stdout.fileno(), 65536)
+        if self.screen:
+            self.screen.feed(data.decode(errors="replace"))
         text = self.pending + data.decode(errors="replace")
         cut = _unfinished_escape.search(text)
         self.pending = text[cut.start():] if cut else ""

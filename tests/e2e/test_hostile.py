@@ -48,30 +48,6 @@ def test_mutated_kernel_headers_never_stop_the_loader(esp, boot):
     assert m.console.count("granule-boot: mutant-") >= 60
 
 
-@pytest.mark.not_on("uboot", "it spins while it waits: this would take a minute of the wall clock")
-def test_an_open_list_boots_the_marked_entry_when_nobody_goes_on_typing(esp, boot):
-    """A stray byte on a serial line opens the hidden list."""
-    add_all_sizes(esp)
-    (esp.path / "loader/loader.conf").write_text("timeout 20\n")
-    m = boot(wait=False)
-    m.wait_for("Entry: ")
-    m.send("z")
-    m.wait_for(READY)
-    assert m.page_size() == 4096 and m.console.count("Boots in") == 1
-
-
-def test_odd_numbers_and_keys_in_the_list_do_no_harm(esp, boot):
-    add_all_sizes(esp)
-    (esp.path / "loader/loader.conf").write_text("timeout menu-force\n")
-    m = boot(wait=False)
-    m.wait_for("Entry: ")
-    m.send("99999999999999999999\r")
-    m.wait_for("No such entry")
-    m.send("abc\b2\r")
-    m.wait_for(READY)
-    assert m.page_size() == 16384
-
-
 @pytest.mark.not_on("uboot", "it starts nothing else when its boot option came back")
 def test_when_every_entry_comes_back_a_system_that_firmware_starts_knows_it(esp, boot, tmp_path):
     """The last boot option starts a kernel without granule-boot: verify must not call that a success."""

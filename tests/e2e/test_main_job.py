@@ -7,7 +7,7 @@ import re
 import pytest
 
 from guest import copy_to_esp, kernel, kernel_folder, read_from_esp, with_header_page_size, with_release
-from machine import ARM64_FIRMWARE, READY, STARTS_LOADER, WITHOUT_16K
+from machine import ARM64_FIRMWARE, WITHOUT_16K
 
 pytestmark = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
 NEEDS_BOOT_ENTRIES = pytest.mark.not_on("uboot", "a running system cannot write boot entries there")
@@ -346,50 +346,6 @@ def test_boot_loader_interface_is_published(esp, boot):
     out = m.ok(f"od -v -An -t x1 /sys/firmware/efi/efivars/LoaderFeatures-{loader}")
     features = int.from_bytes(bytes.fromhex(out)[4:], "little")
     assert features == sum(1 << bit for bit in (0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 18, 19, 22))
-
-
-def test_the_list_appears_with_a_timeout_and_a_number_picks(esp, boot):
-    add_all_sizes(esp)
-    (esp.path / "loader/loader.conf").write_text("timeout menu-force\n")
-    m = boot(wait=False)
-    m.wait_for("Entry: ")
-    shown = m.console
-    assert re.search(r"^> 1 +4K +test-4k$", shown, re.M) and re.search(r"^  3 +64K +test-64k$", shown, re.M)
-    m.send("3\r")
-    m.wait_for("@@READY@@")
-    assert m.page_size() == 65536
-    assert status(m)["reason"] == "picked in the menu"
-
-
-def test_the_list_boots_by_itself_when_its_time_is_over(esp, boot):
-    add_all_sizes(esp)
-    (esp.path / "loader/loader.conf").write_text("timeout 3\npage-size 64k\n")
-    m = boot()
-    assert "Boots in 3 s." in m.console
-    assert m.page_size() == 65536 and verify(m)[0] == 0
-
-
-@pytest.mark.not_on("uboot", "it spins while it waits: this would take 400 s of the wall clock")
-def test_firmware_does_not_reset_the_machine_while_the_list_waits(esp, boot):
-    """Firmware's watchdog is set to five minutes when it starts a boot manager."""
-    add_all_sizes(esp)
-    (esp.path / "loader/loader.conf").write_text("timeout 400\n")
-    m = boot()
-    assert m.console.count("Boots in 400 s.") == 1
-
-
-def test_a_key_pressed_while_the_loader_reads_its_entries_opens_the_hidden_list(esp, boot):
-    add_all_sizes(esp)
-    # Enough of them that a key can be pressed in time.
-    for i in range(300):
-        esp.add_entry(f"test-more-{i}", "/kernels/64k", "1")
-    m = boot(wait=False)
-    m.wait_for(STARTS_LOADER[m.firmware])
-    m.send(" ")
-    m.wait_for("Entry: ")
-    m.send("2\r")
-    m.wait_for(READY)
-    assert m.page_size() == 16384
 
 
 @pytest.mark.not_on("edk2", "this machine has ACPI there, and no device tree")

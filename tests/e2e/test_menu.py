@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The menu, as a person at a serial terminal of 80x24 sees it."""
+
+import json
+import re
+import time
+
+import pytest
+
+from guest import kernel, with_header_page_size
+from machine import ARM64_FIRMWARE, READY, STARTS_LOADER, WITHOUT_16K, Hang
+from screen import Screen
+
+ON_EVERY_FIRMWARE = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
+
+HELP = "h all keys"
+DOWN, END, HOME, PAGE_DOWN, ESCAPE = "\x1b[B", "\x1b[F", "\x1b[H", "\x1b[6~", "\x1b"
+
+
+def entries(esp, sizes=("4k", "16k", "64k"), conf="timeout menu-force\n"):
+    for i, size in enumerate(sizes):
+        esp.add_file(f"/kernels/{size}", kernel(size))
+        esp.add_entry(f"test-{size}", f"/kernels/{size}", "1", title=f"Kernel {size}", sort_key=str(i))
+    (esp.path / "loader/loader.conf").write_text(conf + "auto-firmware no\n")
+
+
+class Menu:
+    """A machine that is in its menu."""
+
+    def __init__(self, boot, **keywords):
+        self.machine = boot(wait=False, **keywords)
+        self.screen = self.machine.screen = Screen()
+
+    def wait(self, condition, timeout=60):
+        """Reads on until the screen fulfils the condition: a function of its text, or a part of it."""
+        deadline = time.monotonic() + timeout
+        while not (condition(self.screen.text) if callable(condition) else condition in self.screen.text):
+            if not self.machine._read(deadline - time.monotonic()):
+                raise Hang(f"{condition!r}: the screen shows\n{self.screen.text}")
+        return self
+
+    def open(self):
+        return self.wait(lambda text: HELP in text and self.selected())
+
+    def settle(self, quiet=0.5):
+        """Until nothing more is sent."""
+        while self.machine._read(quiet):
+            pass
+        return self
+
+    def press(self, keys, condition=None):
+        self.machine.send(keys)
+        return self.wait(condition) if condition else self.settle()
+
+    def selected(self):
+        rows = [row for row in self.screen.text.split("\n") if row.startswith(">")]
+        return rows[0] if len(rows) == 1 else ""
+
+    def select(self, title):
+        """With the cursor key, one step at a time."""
+        for _ in range(20):
+            before = self.selected()
+            if title in before:
+                return self
+            self.press(DOWN, lambda text: self.selected() not in ("", before))
+        raise AssertionError(self.screen.text)
+
+    def boot(self, key="\r"):
+        self.machine.send(key)
+        self.machine.wait_for(READY)
+        return self.machine
+
+
+@ON_EVERY_FIRMWARE
+def test_the_list_fits_a_terminal_and_says_everything_in_words(esp, boot):
+    entries(esp)
+    esp.add_entry("test-bad+0-3", "/kernels/64k", "1", title="Bad one", sort_key="4")
+    esp.add_entry("test-try+2-1", "/kernels/64k", "1", title="New one", sort_key="5")
+    esp.add_entry("test-gone", "/kernels/none", "1", title="Gone", sort_key="6")
+    esp.add_entry("test-twin-a", "/kernels/4k", "1", title="Twin", sort_key="7")
+    esp.add_entry("test-twin-b", "/kernels/4k", "1", title="Twin", sort_key="8")
+    esp.add_entry("test-16k-first", "/kernels/16k", "1", title="x" * 100, sort_key="01")
+    menu = Menu(boot, cpu=WITHOUT_16K).open().settle()
+    lines = menu.screen.text.split("\n")
+    assert re.match(r"granule-boot \S+  page sizes of this CPU: 4k 64k$", lines[0])
+    shown = [line for line in lines if re.match(r"[> ][* ] \d  ", line)]
+    assert shown == [
+        ">* 1  4K   Kernel 4k",
+        "   2  16K  " + "x" * 37 + "... (not supported by this CPU)",
+        "   3  16K  Kernel 16k (not supported by this CPU)",
+        "   4  64K  Kernel 64k",
+        "   5  64K  New one (2 tries left)",
+        "   6  ?    Gone (cannot be started: /kernels/none: not found)",
+        "   7  4K   Twin (test-twin-a.conf)",
+        "   8  4K   Twin (test-twin-b.conf)",
+        "   9  64K  Bad one (bad: no tries left)",
+    ]
+    assert menu.screen.in_reverse() == [">* 1  4K   Kernel 4k"]
+    assert "* boots by itself: test-4k.conf, first entry in menu order" in lines
+    assert max(len(line) for line in lines) < 80
+    assert menu.screen.text.isascii()
+
+
+@ON_EVERY_FIRMWARE
+def test_a_key_sends_no_more_than_what_it_changes(esp, boot):
+    entries(esp)
+    menu = Menu(boot).open().settle()
+    before = menu.screen.sent
+    menu.press(DOWN, lambda text: "> " in text and menu.selected().endswith("16k")).settle()
+    assert menu.screen.sent - before <= 160
+    before = menu.screen.sent
+    menu.press("x")
+    assert menu.screen.sent - before <= 16
+
+
+def test_the_countdown_sends_digits_only(esp, boot):
+    entries(esp, conf="timeout 400\npage-size 64k\n")
+    menu = Menu(boot).wait("Boots * in 399 s.")
+    before = menu.screen.sent
+    menu.wait("Boots * in 300 s.")
+    assert (menu.screen.sent - before) / 99 <= 24
+    menu.machine.wait_for(READY)
+    # Firmware's watchdog would have come after five minutes.
+    assert menu.machine.page_size() == 65536
+
+
+@ON_EVERY_FIRMWARE
+def test_enter_boots_what_is_selected(esp, boot):
+    entries(esp)
+    menu = Menu(boot).open().select("Kernel 64k")
+    assert menu.boot().page_size() == 65536
+    assert json.loads(menu.machine.ok("granule status --json"))["reason"] == "picked in the menu"
+
+
+def test_a_long_list_scrolls(esp, boot):
+    entries(esp, ("4k",))
+    for i in range(300):
+        esp.add_entry(f"test-{i:03}", "/kernels/4k", "1", title=f"Number {i:03}", sort_key=f"1-{i:03}")
+    menu = Menu(boot).open()
+    menu.wait("Entries 1 to 17 of 301")
+    menu.press(END, "Entries 285 to 301 of 301").wait(lambda text: menu.selected().endswith("Number 299"))
+    menu.press("k" * 16, lambda text: menu.selected().endswith("Number 283"))
+    menu.press("k", "Entries 276 to 292 of 301").wait(lambda text: menu.selected().endswith("Number 282"))
+    menu.press(PAGE_DOWN, lambda text: menu.selected().endswith("Number 299"))
+    menu.press(HOME, "Entries 1 to 17 of 301")
+    menu.press("3", lambda text: menu.selected().endswith("Number 001"))
+
+
+@ON_EVERY_FIRMWARE
+def test_edited_options_are_for_this_boot(esp, boot):
+    entries(esp, ("4k",))
+    menu = Menu(boot).open()
+    menu.press("e", "Options for this boot").wait("\nconsole=ttyAMA0 panic=5\n")
+    # To the end of the first word's value, and back; a word at the end, of which one letter is taken back.
+    menu.press("\x01\x05 test.word=onee\b")
+    menu.wait("console=ttyAMA0 panic=5 test.word=one\n")
+    machine = menu.boot()
+    assert machine.ok("cat /proc/cmdline") == "console=ttyAMA0 panic=5 test.word=one"
+    assert "test.word" not in machine.ok("cat /efi/loader/entries/*")
+
+
+def test_escape_leaves_the_options_alone(esp, boot):
+    entries(esp, ("4k",))
+    menu = Menu(boot).open()
+    menu.press("e", "Options for this boot").press("\x15init=/bin/none")
+    menu.wait("\ninit=/bin/none\n")
+    menu.press(ESCAPE, "* boots by itself: test-4k.conf")
+    assert menu.boot().ok("cat /proc/cmdline") == "console=ttyAMA0 panic=5"
+
+
+def test_long_options_scroll_sideways(esp, boot):
+    entries(esp, ("4k",))
+    esp.add_entry("test-4k", "/kernels/4k", "1", "console=ttyAMA0 panic=5 " + "x" * 300 + " last=word", sort_key="0")
+    menu = Menu(boot).open()
+    menu.press("e", lambda text: re.search("^<x+ last=word$", text, re.M))
+    menu.press("\x01", lambda text: re.search("^console=ttyAMA0 panic=5 x{54}>$", text, re.M))
+
+
+def test_no_editor_when_loader_conf_says_so(esp, boot):
+    entries(esp, ("4k",), "timeout menu-force\neditor no\n")
+    menu = Menu(boot).open()
+    menu.press("e", "The editor is off: loader.conf says so.")
+
+
+def test_p_gives_a_kernel_that_can_choose_another_page_size(esp, boot):
+    """The kernel of the test only says that it can: what reaches it is the word."""
+    image = with_header_page_size(kernel("4k").read_bytes(), 0)
+    esp.add_file("/kernels/any", image)
+    esp.add_entry("test-any", "/kernels/any", "1", title="Any size", granule_image="selectable")
+    entries(esp, ("16k",))
+    menu = Menu(boot).open().select("Any size").settle()
+    assert "  64K  Any size" in menu.selected()
+    menu.press("p", "For this boot: page size 4K").wait(lambda text: "  4K   Any size" in menu.selected())
+    menu.press("p", "For this boot: page size 16K")
+    menu.press("i", "page size     16K, asked for in the options").wait(
+        "options (new) arm64.pagesize=16k console=ttyAMA0 panic=5")
+    menu.press("q", HELP)
+    machine = menu.boot()
+    assert machine.ok("cat /proc/cmdline") == "arm64.pagesize=16k console=ttyAMA0 panic=5"
+
+
+def test_p_says_that_a_page_size_is_compiled_in(esp, boot):
+    entries(esp, ("4k",))
+    Menu(boot).open().press("p", "cannot be chosen: it is compiled into the kernel")
+
+
+@ON_EVERY_FIRMWARE
+def test_i_shows_all_facts_and_h_all_keys(esp, boot):
+    entries(esp, ("4k",))
+    esp.add_entry("test-gone", "/kernels/none", "7", title="Gone", sort_key="6", machine_id="0" * 32)
+    menu = Menu(boot).open().select("Gone")
+    menu.press("i", "Any key: back")
+    for fact in ("id            test-gone.conf", "state         cannot be started: /kernels/none: not found",
+                 "version       7", "machine-id    " + "0" * 32, "options       console=ttyAMA0 panic=5"):
+        assert fact in menu.screen.text.split("\n")
+    menu.press(" ", HELP).press("h", "Ctrl-L")
+    menu.press(" ", HELP).press("\r", "It cannot be started: /kernels/none: not found")
+
+
+def test_d_sets_and_clears_the_default(esp, boot):
+    entries(esp)
+    menu = Menu(boot).open().select("Kernel 64k")
+    menu.press("d", "test-64k.conf is from now on the preferred entry.")
+    menu.wait("* boots by itself: test-64k.conf, preferred entry").wait("\n>* 3  64K  Kernel 64k")
+    menu.select("Kernel 64k").press("D", "test-64k.conf is from now on the default entry.")
+    menu.press("d", "test-64k.conf is no longer the preferred entry.").wait("test-64k.conf, default entry")
+    menu.press("1", lambda text: menu.selected().endswith("Kernel 4k"))
+    machine = menu.boot()
+    assert machine.page_size() == 4096
+    variable = "/sys/firmware/efi/efivars/Loader%s-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+    assert machine.run("test -e " + variable % "EntryPreferred")[0] == 1
+    assert machine.ok(f"tail -c +5 {variable % 'EntryDefault'} | tr -d '\\000'") == "test-64k.conf"
+
+
+def test_the_timeout_is_written_when_the_menu_is_left(esp, boot):
+    entries(esp, ("4k",))
+    menu = Menu(boot).open()
+    menu.press("+", "Menu from the next boot on: shown until somebody chooses.")
+    menu.press("+", "hidden until a key is pressed.")
+    menu.press("t" * 8, "shown for 8 s.").press("-", "shown for 7 s.")
+    machine = menu.boot()
+    variable = "/sys/firmware/efi/efivars/LoaderConfigTimeout-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+    assert machine.ok(f"od -An -tx1 {variable}").split() == "07 00 00 00 37 00 00 00".split()
+
+
+@ON_EVERY_FIRMWARE
+def test_noise_does_not_switch_off_and_grave_keys_work_when_pressed_twice(esp, boot):
+    entries(esp, ("4k",))
+    menu = Menu(boot).open()
+    menu.press("O", "Press it again to power off.")
+    menu.press("x").press("O", "Press it again to power off.").press("B", "Press it again to reboot.")
+    menu.press("Q", "Press it again to go back to firmware.")
+    # An arrow key whose bytes come one by one is not Escape and B.
+    menu.press("B", "Press it again to reboot.").press("\x1b[B").open()
+    menu.press("O").press("O")
+    assert menu.machine.qemu.wait(timeout=60) == 0
+
+
+def test_what_the_cpu_lacks_is_started_only_by_a_person_who_insists(esp, boot):
+    entries(esp, ("4k", "16k"))
+    menu = Menu(boot, cpu=WITHOUT_16K).open().select("Kernel 16k")
+    menu.press("\r", "Press it again to try a kernel that this CPU does not support.")
+
+
+@ON_EVERY_FIRMWARE
+def test_a_key_that_came_while_entries_were_read_opens_the_hidden_menu(esp, boot):
+    entries(esp, conf="")
+    # Enough of them that a key can be pressed in time.
+    for i in range(300):
+        esp.add_entry(f"test-more-{i}", "/kernels/64k", "1")
+    menu = Menu(boot, icount=False)
+    menu.machine.wait_for(STARTS_LOADER[menu.machine.firmware])
+    menu.machine.send(" ")
+    menu.open().press("2", lambda text: menu.selected().endswith("16k"))
+    assert menu.boot().page_size() == 16384
+
+
+def test_a_stray_byte_does_not_keep_the_machine_down(esp, boot):
+    entries(esp, conf="timeout 200\n")
+    menu = Menu(boot).open()
+    menu.press("j", lambda text: menu.selected().endswith("16k"))
+    # After a minute of the guest's time what would have booted anyhow does.
+    menu.machine.wait_for(READY)
+    assert menu.machine.page_size() == 4096
+
+
+def test_an_editor_that_was_left_open_does_not_keep_the_machine_down(esp, boot):
+    entries(esp, conf="timeout 200\n")
+    menu = Menu(boot).open()
+    menu.machine.send("eX")
+    menu.machine.wait_for(READY)
+    assert menu.machine.ok("cat /proc/cmdline") == "console=ttyAMA0 panic=5"
