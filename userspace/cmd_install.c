@@ -250,10 +250,9 @@ static int add_boot_entry(struct actions *a, const struct options *o, const stru
 	int number, unused;
 
 	if (!variables_writable(&why_not)) {
-		complain("no boot entry was added: %s (--removable puts the file where firmware looks by "
-			 "itself)",
-			 why_not);
-		return o->removable ? 0 : -EROFS;
+		complain("no boot entry was added: %s%s", why_not,
+			 o->removable ? "" : " (--removable puts the file where firmware looks by itself)");
+		return o->removable && !o->once ? 0 : -EROFS;
 	}
 	ssize_t size = make_load_option(o, places, option);
 	if (size < 0)

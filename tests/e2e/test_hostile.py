@@ -125,6 +125,11 @@ def random_machine(rng, esp):
     if rng.random() < 0.3:
         conf.append(f"page-size {rng.choice(sizes)}")
     (esp.path / "loader/loader.conf").write_text("\n".join(conf) + "\n")
+    if rng.random() < 0.5:
+        lines = rng.choices(["next_entry=" + rng.choice(ids), "saved_entry=" + rng.choice([*ids, "e*", "nothing"]),
+                             "granule_page_size=" + rng.choice(sizes), "other=1"], k=2)
+        content = "# GRUB Environment Block\n" + "".join(f"{line}\n" for line in lines)
+        esp.add_file("/EFI/granule/grubenv", content.encode().ljust(1024, b"#"))
     commands = []
     if rng.random() < 0.5:
         commands.append(f"granule set {rng.choice(sizes)} --force")

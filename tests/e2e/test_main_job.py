@@ -320,6 +320,21 @@ def test_install_once_tries_the_boot_manager_for_one_boot(esp, boot):
     assert own_path(m).upper().endswith("\\EFI\\BOOT\\BOOTAA64.EFI"), "the boot after that is as before"
 
 
+@pytest.mark.not_on("edk2", "its boot entries can be written")
+def test_install_without_boot_entries_names_the_place_where_firmware_looks(esp, boot):
+    add_all_sizes(esp)
+    m = boot()
+    code, out = m.run("granule install")
+    assert code == 1 and "no boot entry was added" in out and "--removable" in out
+    # An older boot manager of ours is replaced.
+    m.ok("printf old >> /efi/EFI/BOOT/BOOTAA64.EFI")
+    out = m.ok("granule install --removable")
+    assert "wrote /efi/EFI/BOOT/BOOTAA64.EFI" in out
+    assert m.run("granule install --removable --once")[0] == 1
+    m.reboot()
+    assert m.page_size() == 4096 and own_path(m).upper().endswith("\\EFI\\BOOT\\BOOTAA64.EFI")
+
+
 def test_boot_loader_interface_is_published(esp, boot):
     add_all_sizes(esp)
     m = boot()
