@@ -2,12 +2,13 @@
 """What is measured, with a software TPM: the event log explains the registers, and what matters changes them."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
-from guest import copy_to_esp, kernel, make_disk
+from guest import BUILD, SETUP, copy_to_esp, kernel, make_disk, output
 from machine import Machine
-from tpm import EV_IPL, REPORT, TAG_CHOICE, TAG_FILE, TAG_LOADER_CONF, Report, Swtpm
+from tpm import EV_IPL, REPORT, TAG_CHOICE, TAG_FILE, TAG_LOADER_CONF, Event, Report, Swtpm
 
 pytestmark = pytest.mark.skipif(not shutil.which("swtpm") or not REPORT.exists(), reason=f"missing: swtpm or {REPORT}")
 
@@ -118,3 +119,46 @@ def test_banks_are_published_for_the_system(esp, tmp_path):
         assert banks(machine) & 2, "SHA-256 is EFI_TCG2_BOOT_HASH_ALG_SHA256, 2"
     with Machine(tmp_path, tmp_path / "disk") as machine:
         assert banks(machine) == 0
+
+
+def test_register_5_and_the_command_line_are_as_with_systemd_boot(esp, measured):
+    """Tools that predict its values predict ours."""
+    peer = Path(output(SETUP / "peers.sh", "--path", "trixie-arm64"), "usr/lib/systemd/boot/efi/systemd-bootaa64.efi")
+    if not peer.exists():
+        pytest.skip(f"missing: {peer} (make peers)")
+    (esp.path / "loader/loader.conf").write_text("timeout menu-disabled\n")
+    write_entry(esp, "console=ttyAMA0 root=LABEL=grün quiet")
+    ours = measured()
+    esp.add_file("/EFI/BOOT/BOOTAA64.EFI", peer)
+    theirs = measured()
+    assert ours.registers[5] == theirs.registers[5] == theirs.replay(5)
+    assert ours.of(5) == theirs.of(5)
+    assert [e for e in ours.of(12) if e.type == EV_IPL] == theirs.of(12)
+
+
+def test_without_a_tpm_a_confidential_machine_is_told(esp, tmp_path):
+    """Its part is played by a program of ours, which fails at PCR 5: that is said, and the boot goes on."""
+    shutil.copy(BUILD / "granule-bootaa64.efi", esp.path / "EFI/BOOT/next.efi")
+    esp.add_file("/EFI/BOOT/BOOTAA64.EFI", BUILD / "aa64/tests/e2e/efi/confidential.efi")
+    esp.add_file("/report.efi", REPORT)
+    esp.add_file("/first", b"first initrd")
+    write_entry(esp, "quiet", ["/first"])
+    make_disk(tmp_path / "disk", esp.path)
+    with Machine(tmp_path, tmp_path / "disk") as machine:
+        machine.start(wait=False)
+        machine.wait_for("loader.conf: not measured, booting anyway: device error")
+        events = []
+        for _ in range(3):
+            found, _ = machine.wait_for("@@EVENT ([0-9a-f\\s]+) @@")
+            # The console breaks lines.
+            raw, data = found.group(1).replace("\n", "").split(" ")
+            raw = bytes.fromhex(raw)
+            size, header, version, index, kind = (int.from_bytes(raw[i:j], "little") for i, j in
+                                                  ((0, 4), (4, 8), (8, 10), (10, 14), (14, 18)))
+            assert (size, header, version, index) == (len(raw), 14, 1, 112)
+            events.append((Event(12, kind, None, raw[18:]), bytes.fromhex(data)))
+        machine.wait_for("@@BEGIN")
+    (choice, what), (initrd, content), (line, options) = events
+    assert choice.tag == TAG_CHOICE and choice.text.encode() == what == b"entry=a-report.conf page-size=unknown"
+    assert initrd.tag == TAG_FILE and initrd.text == "initrd /first" and content == b"first initrd"
+    assert line.type == EV_IPL and line.text == options.decode("utf-16-le")[:-1] == r"quiet initrd=\first"
