@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from guest import kernel, make_disk, read_from_esp
+import signing
+from guest import BUILD, kernel, make_disk, read_from_esp
 from machine import WITHOUT_16K, Machine
 from tpm import REPORT, Report
 
@@ -20,16 +21,19 @@ TOKEN = "/sys/firmware/efi/efivars/LoaderSystemToken-4a67b082-0a4c-41cf-b6c7-440
 class Boots:
     """Boots of one disk. Each gives the seed that a kernel would have got, or None."""
 
-    def __init__(self, folder, esp):
+    def __init__(self, folder, esp, secure=False):
         self.folder, self.esp, self.disk = folder, esp, folder / "disk"
-        esp.add_file("/report.efi", REPORT)
+        self.variables = signing.VARIABLES if secure else None
+        self.signed = signing.firmware_key().sign if secure else lambda image: image
+        esp.add_file("/EFI/BOOT/BOOTAA64.EFI", self.signed(BUILD / "granule-bootaa64.efi"))
+        esp.add_file("/report.efi", self.signed(REPORT))
         (esp.path / "loader/entries/a-report.conf").write_text("linux /report.efi\n")
         self.console = ""
 
     def __call__(self, cpu=WITHOUT_GENERATOR, more=(), read_only=False):
         if not self.disk.exists():
             make_disk(self.disk, self.esp.path)
-        with Machine(self.folder, self.disk, cpu, more=more) as machine:
+        with Machine(self.folder, self.disk, cpu, variables=self.variables, more=more) as machine:
             machine.read_only = read_only
             machine.start(wait=False)
             seed = Report(machine).seed
@@ -43,11 +47,11 @@ class Boots:
         """As an installer does, from a running system. One write makes the variable, and the shell writes by lines."""
         assert b"\n" not in content
         (self.esp.path / "loader/entries/a-report.conf").unlink()
-        self.esp.add_file("/kernel", kernel("4k"))
+        self.esp.add_file("/kernel", self.signed(kernel("4k")))
         self.esp.add_entry("test", "/kernel", "1")
         setup = self.folder / "setup"
         make_disk(setup, self.esp.path)
-        with Machine(self.folder, setup, WITHOUT_GENERATOR) as machine:
+        with Machine(self.folder, setup, WITHOUT_GENERATOR, variables=self.variables) as machine:
             machine.start()
             octal = "".join(f"\\{b:03o}" for b in (7).to_bytes(4, "little") + content)
             machine.ok(f"printf '{octal}' > {TOKEN}")
@@ -120,3 +124,14 @@ def test_without_a_generator_the_file_needs_the_token_of_the_machine(esp, boots,
     seed = boots()
     assert (seed is not None) == enough
     assert (boots.file() != content) == enough
+
+
+@pytest.mark.skipif(bool(signing.missing()), reason="missing: " + ", ".join(signing.missing()))
+def test_under_secure_boot_who_writes_the_file_does_not_choose_the_seed(esp, tmp_path):
+    """The token is no secret of the machine's: the running system can read it."""
+    content = os.urandom(32)
+    esp.add_file("/loader/random-seed", content)
+    boots = Boots(tmp_path, esp, secure=True)
+    boots.set_token(64 * b"t")
+    assert boots() is None and boots.file() == content
+    assert boots(more=GENERATOR) is not None and boots.file() != content
