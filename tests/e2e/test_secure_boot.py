@@ -8,6 +8,7 @@ import pytest
 import signing
 from guest import BUILD, SETUP, kernel, make_disk, output
 from machine import Machine
+from test_menu import Menu
 from tpm import REPORT, Report
 
 PROGRAM = BUILD / "granule-bootaa64.efi"
@@ -137,3 +138,11 @@ def test_device_trees_from_files_are_left_out_with_a_line(esp, secure, tmp_path)
     assert booted(machine).endswith("signed.conf")
     for name in ("/board.dtb", "/more.dtbo"):
         assert f"signed.conf: {name} left out: no device trees from files under Secure Boot" in machine.console
+
+
+def test_the_editor_is_off(esp, secure):
+    add_kernel(esp, "signed", signing.firmware_key().sign(kernel("4k")), "1")
+    (esp.path / "loader/loader.conf").write_text("timeout menu-force\nauto-firmware no\neditor yes\n")
+    menu = Menu(secure).open()
+    menu.press("e", "The editor is off: Secure Boot is on.")
+    assert menu.boot().ok("cat /proc/cmdline") == "console=ttyAMA0 panic=5"
