@@ -184,6 +184,44 @@ static bool is_xbootldr(const char *folder, const char *disk)
 	return result;
 }
 
+static bool is_fat(const char *disk, int64_t start, int64_t size)
+{
+	_cleanup_close_ int fd = open(disk, O_RDONLY | O_CLOEXEC);
+	blkid_probe probe = fd < 0 ? NULL : blkid_new_probe();
+	const char *type;
+	bool result = false;
+
+	if (!probe)
+		return false;
+	blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE);
+	if (blkid_probe_set_device(probe, fd, start * 512, size * 512) == 0 && blkid_do_safeprobe(probe) == 0)
+		result = blkid_probe_lookup_value(probe, "TYPE", &type, NULL) == 0 &&
+			 strcmp(type, "vfat") == 0;
+	blkid_free_probe(probe);
+	return result;
+}
+
+/* What the boot manager reads and we do not has to be said. */
+static void warn_unmounted(const char *disk)
+{
+	blkid_probe probe = blkid_new_probe_from_filename(disk);
+	blkid_partlist list = probe ? blkid_probe_get_partitions(probe) : NULL;
+	int n = list ? blkid_partlist_numof_partitions(list) : 0;
+
+	for (int i = 0; i < n; i++) {
+		blkid_partition p = blkid_partlist_get_partition(list, i);
+		const char *type = blkid_partition_get_type_string(p);
+
+		if (type && strcasecmp(type, XBOOTLDR_TYPE) == 0 &&
+		    is_fat(disk, blkid_partition_get_start(p), blkid_partition_get_size(p)))
+			complain("partition %d of %s is an extended boot loader partition (XBOOTLDR) that is "
+				 "not "
+				 "mounted; its entries are not seen",
+				 blkid_partition_get_partno(p), disk);
+	}
+	blkid_free_probe(probe);
+}
+
 /* The folder where it is mounted; NULL if there is none. */
 static char *find_xbootldr(const struct options *o, const char *esp)
 {
@@ -199,9 +237,14 @@ static char *find_xbootldr(const struct options *o, const char *esp)
 	}
 	if (strcmp(o->root, "/") == 0) {
 		table = mnt_new_table_from_file("/proc/self/mountinfo");
-		while (table && iter && !found && mnt_table_next_fs(table, iter, &fs) == 0)
-			if (mnt_fs_get_target(fs) && is_xbootldr(mnt_fs_get_target(fs), p.disk))
-				found = xstrdup(mnt_fs_get_target(fs));
+		while (table && iter && !found && mnt_table_next_fs(table, iter, &fs) == 0) {
+			const char *type = mnt_fs_get_fstype(fs), *target = mnt_fs_get_target(fs);
+
+			if (type && target && strcmp(type, "vfat") == 0 && is_xbootldr(target, p.disk))
+				found = xstrdup(target);
+		}
+		if (!found)
+			warn_unmounted(p.disk);
 	} else {
 		found = path_join(o->root, "boot");
 		if (!is_xbootldr(found, p.disk)) {

@@ -15,6 +15,8 @@ SETUP = TOP / "tests" / "setup"
 MIB = 1 << 20
 ESP_START, ESP_SIZE = 1 * MIB, 192 * MIB
 STATE_START, STATE_SIZE = ESP_START + ESP_SIZE, 64 * MIB
+XBOOTLDR_START, XBOOTLDR_SIZE = STATE_START + STATE_SIZE, 64 * MIB
+XBOOTLDR_TYPE = "bc13c2ff-59e6-4262-a352-b275fd6f7172"
 ESP_UUID = "6d2a1f0c-55a1-4c9e-8f35-0123456789ab"
 
 # One command a line comes in over the serial port; its output goes back, between marks.
@@ -135,29 +137,43 @@ def unpack_guest(folder):
         (folder / name).chmod(mode & 0o777)
 
 
-def make_disk(path, esp, state=None):
-    """A GPT disk whose ESP and state partition hold the trees `esp` and `state`."""
+def make_disk(path, esp, state=None, xbootldr=None):
+    """A GPT disk whose ESP and state partition hold the trees `esp` and `state`; and an extended boot loader
+    partition, if there is a tree for it."""
     with open(path, "wb") as f:
-        f.truncate(STATE_START + STATE_SIZE + MIB)
+        f.truncate((XBOOTLDR_START + XBOOTLDR_SIZE if xbootldr else STATE_START + STATE_SIZE) + MIB)
     script = (
         "label: gpt\n"
         f"start={ESP_START // 512}, size={ESP_SIZE // 512}, type=U, uuid={ESP_UUID}, name=ESP\n"
         f"start={STATE_START // 512}, size={STATE_SIZE // 512}, type=L, name=state\n"
     )
+    if xbootldr:
+        script += f"start={XBOOTLDR_START // 512}, size={XBOOTLDR_SIZE // 512}, type={XBOOTLDR_TYPE}, name=boot\n"
     run("/sbin/sfdisk", "-q", path, input=script, text=True)
-    run("/sbin/mkfs.vfat", "-F", "32", "-n", "ESP", f"--offset={ESP_START // 512}", path, ESP_SIZE // 1024,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    copy_to_esp(path, esp)
+    make_fat(path, ESP_START, ESP_SIZE, esp)
+    if xbootldr:
+        make_fat(path, XBOOTLDR_START, XBOOTLDR_SIZE, xbootldr)
     extra = ["-d", state] if state else []
     run("/sbin/mke2fs", "-q", "-t", "ext4", "-b", "4096", "-E", f"offset={STATE_START}", *extra, path,
         STATE_SIZE // 4096)
 
 
-def copy_to_esp(disk, tree):
-    """Copies (or replaces) the content of a folder on the ESP of a disk image."""
+def make_fat(disk, start, size, tree):
+    # Left to itself it takes the size of clusters from the size of the disk, and these small ones too large.
+    run("/sbin/mkfs.vfat", "-F", "32", "-s", "1", "-n", "BOOT", f"--offset={start // 512}", disk, size // 1024,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    copy_to_fat(disk, start, tree)
+
+
+def copy_to_fat(disk, start, tree):
     names = sorted(Path(tree).iterdir())
     if names:
-        run("mcopy", "-s", "-o", "-i", f"{disk}@@{ESP_START}", *names, "::/")
+        run("mcopy", "-s", "-o", "-i", f"{disk}@@{start}", *names, "::/")
+
+
+def copy_to_esp(disk, tree):
+    """Copies (or replaces) the content of a folder on the ESP of a disk image."""
+    copy_to_fat(disk, ESP_START, tree)
 
 
 def read_from_esp(disk, name):
