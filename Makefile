@@ -29,7 +29,6 @@ CORE := $(wildcard core/*.c)
 USER := $(wildcard userspace/*.c)
 EFI_LIB := $(wildcard efi/lib/*.c)
 EFI_BOOT := $(wildcard efi/boot/*.c)
-EFI_TESTS := $(patsubst %.c,$(BUILD)/aa64/%.efi,$(wildcard tests/e2e/efi/*.c))
 
 # Sources that one kind of program does without. The command reads as plain files what the loader recorded in the
 # device tree; on x64 there are no device trees and no compressed kernels.
@@ -70,6 +69,10 @@ GRANULE := $(BUILD)/host/granule
 PROGRAMS := $(GRANULE) $(BUILD)/aarch64/granule
 EFI_PROGRAMS += $(BUILD)/granule-bootx64.efi
 endif
+
+# Programs of the end-to-end tests.
+EFI_TESTS := $(foreach arch,$(EFI_PROGRAMS:$(BUILD)/granule-boot%.efi=%), \
+	$(patsubst %.c,$(BUILD)/$(arch)/%.efi,$(wildcard tests/e2e/efi/*.c)))
 
 all: $(PROGRAMS) $(EFI_PROGRAMS)
 

@@ -60,7 +60,14 @@ def qemu_x64(machine):
     return q35 + flash(machine, OVMF / "OVMF_CODE_4M.fd", OVMF / "OVMF_VARS_4M.fd")
 
 
-QEMU = {"edk2": qemu_edk2, "uboot": qemu_uboot, "ovmf": qemu_x64}
+def qemu_x64_secure(machine):
+    """The build that checks signatures; it guards its variables with system management mode."""
+    q35 = ["qemu-system-x86_64", "-M", "q35,smm=on", "-m", "512",
+           "-global", "driver=cfi.pflash01,property=secure,value=on"]
+    return q35 + flash(machine, OVMF / "OVMF_CODE_4M.secboot.fd", OVMF / "OVMF_VARS_4M.snakeoil.fd")
+
+
+QEMU = {"edk2": qemu_edk2, "uboot": qemu_uboot, "ovmf": qemu_x64, "ovmf-secure": qemu_x64_secure}
 ARM64_FIRMWARE = ("edk2", "uboot")
 # What it prints when it starts the boot manager.
 STARTS_LOADER = {"edk2": "BdsDxe: starting", "uboot": "Booting /efi"}

@@ -17,7 +17,8 @@ MARK = b"trusted by the machine's owner"  # of lock.c
 ACCESS_DENIED, SECURITY_VIOLATION = 15, 26  # UEFI, appendix D
 REFUSED = "refused by Secure Boot: not signed by a key that this machine trusts"
 
-pytestmark = pytest.mark.skipif(bool(signing.missing()), reason="missing: " + ", ".join(signing.missing()))
+MISSING = signing.missing() + [str(p) for p in (PROGRAMS / "lock.efi", PROGRAMS / "enroll.efi", REPORT) if not p.exists()]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason="missing: " + ", ".join(MISSING))
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_a_changed_byte_breaks_the_signature(esp, secure):
 def test_an_older_shim_is_asked_and_its_no_is_final(esp, secure):
     """Its part is played by a program of ours: it trusts what carries a mark."""
     esp.add_file("/EFI/BOOT/BOOTAA64.EFI", signing.firmware_key().sign(PROGRAMS / "lock.efi"))
-    esp.add_file("/EFI/BOOT/grubaa64.efi", signing.firmware_key().sign(PROGRAM))
+    esp.add_file("/EFI/BOOT/next.efi", signing.firmware_key().sign(PROGRAM))
     add_kernel(esp, "marked", kernel("4k").read_bytes() + MARK, "1")
     add_kernel(esp, "unmarked", kernel("4k"), "2")
     add_kernel(esp, "firmwares", signing.firmware_key().sign(kernel("4k")), "3")
@@ -93,7 +94,7 @@ def test_an_older_shim_is_asked_and_its_no_is_final(esp, secure):
 
 def test_the_check_is_replaced_for_one_file_and_one_call(esp, secure):
     esp.add_file("/EFI/BOOT/BOOTAA64.EFI", signing.firmware_key().sign(PROGRAMS / "lock.efi"))
-    esp.add_file("/EFI/BOOT/grubaa64.efi", signing.firmware_key().sign(PROGRAM))
+    esp.add_file("/EFI/BOOT/next.efi", signing.firmware_key().sign(PROGRAM))
     esp.add_file("/report.efi", REPORT.read_bytes() + MARK)
     esp.add_file("/probe.efi", kernel("4k").read_bytes() + MARK)
     (esp.path / "loader/entries/a.conf").write_text("efi /report.efi\n")

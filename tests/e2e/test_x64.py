@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import signing
 from guest import BUILD, Esp, kernel, make_disk
 from machine import Machine
+from test_secure_boot import MARK, REFUSED
+from tpm import EV_IPL, Report, Swtpm
 
 OVMF = Path("/usr/share/OVMF")
 
@@ -49,3 +52,25 @@ def test_x64_lists_its_one_page_size(x64, tmp_path):
     with machine() as m:
         m.start(wait=False)
         m.wait_for(r"page sizes of this CPU: 4k *>\* 1  4K   program.*\* boots by itself: a-program\.conf")
+
+
+@pytest.mark.skipif(bool(signing.missing()), reason="missing: " + ", ".join(signing.missing()))
+@pytest.mark.skipif(not shutil.which("swtpm"), reason="missing: swtpm")
+def test_x64_asks_an_older_shim_and_measures(x64, tmp_path):
+    """Calling conventions differ between firmware and shim here."""
+    esp, _ = x64
+    sign, programs = signing.firmware_key().sign, BUILD / "x64/tests/e2e/efi"
+    esp.add_file("/EFI/BOOT/BOOTX64.EFI", sign(programs / "lock.efi"))
+    esp.add_file("/EFI/BOOT/next.efi", sign(BUILD / "granule-bootx64.efi"))
+    esp.add_file("/trusted.efi", (programs / "report.efi").read_bytes() + MARK)
+    esp.add_file("/other.efi", programs / "report.efi")
+    (esp.path / "loader/entries/a-trusted.conf").write_text("efi /trusted.efi\noptions some words\n")
+    (esp.path / "loader/entries/b-other.conf").write_text("efi /other.efi\n")
+    make_disk(tmp_path / "disk", esp.path)
+    with (Swtpm() as tpm,
+          Machine(tmp_path, tmp_path / "disk", firmware="ovmf-secure", more=tpm.arguments("tpm-tis")) as m):
+        m.start(wait=False)
+        report = Report(m)
+        assert f"b-other.conf: /other.efi: {REFUSED}" in m.console
+    assert [e.text for e in report.of(12) if e.type == EV_IPL] == ["some words"]
+    assert all(report.replay(pcr) == report.registers[pcr] for pcr in (5, 12))

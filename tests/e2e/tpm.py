@@ -41,9 +41,9 @@ class Swtpm:
             ["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={self.folder}", "--terminate",
              "--ctrl", f"type=unixio,path={self.folder}/socket"])
 
-    def arguments(self):
+    def arguments(self, device="tpm-tis-device"):
         return ["-chardev", f"socket,id=tpm,path={self.folder}/socket", "-tpmdev", "emulator,id=tpm0,chardev=tpm",
-                "-device", "tpm-tis-device,tpmdev=tpm0"]
+                "-device", f"{device},tpmdev=tpm0"]
 
 
 @dataclass

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Plays a shim from before version 16: offers the lock protocol alone, and starts grubaa64.efi beside it. It
+/* Plays a shim from before version 16: offers the lock protocol alone, and starts next.efi beside it. It
  * trusts what ends in a mark. */
 #include "efi_device_path.h"
 #include "efi_util.h"
@@ -40,10 +40,10 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 	if (!EFI_ERROR(status))
 		status = BS->LoadImage(
 			FALSE, image,
-			efi_device_path_of_file(loaded->DeviceHandle, SPAN("/EFI/BOOT/grubaa64.efi")), NULL,
+			efi_device_path_of_file(loaded->DeviceHandle, SPAN("/EFI/BOOT/next.efi")), NULL,
 			0, &next);
 	if (!EFI_ERROR(status))
 		status = BS->StartImage(next, NULL, NULL);
-	efi_message(SPAN("lock: grubaa64.efi"), span_of(efi_status_text(status)));
+	efi_message(SPAN("lock: next.efi"), span_of(efi_status_text(status)));
 	return status;
 }
