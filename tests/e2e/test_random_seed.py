@@ -7,11 +7,12 @@ import pytest
 
 import signing
 from guest import BUILD, kernel, make_disk, read_from_esp
-from machine import WITHOUT_16K, Machine
+from machine import ARM64_FIRMWARE, WITHOUT_16K, Machine
 from tpm import REPORT, Report
 
 pytestmark = pytest.mark.skipif(not REPORT.exists(), reason=f"missing: {REPORT}")
 
+ON_EVERY_FIRMWARE = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
 GENERATOR = ["-device", "virtio-rng-pci"]
 # QEMU's older CPUs have no instruction for random numbers, so that firmware has no generator of its own.
 WITHOUT_GENERATOR = WITHOUT_16K
@@ -21,8 +22,8 @@ TOKEN = "/sys/firmware/efi/efivars/LoaderSystemToken-4a67b082-0a4c-41cf-b6c7-440
 class Boots:
     """Boots of one disk. Each gives the seed that a kernel would have got, or None."""
 
-    def __init__(self, folder, esp, secure=False):
-        self.folder, self.esp, self.disk = folder, esp, folder / "disk"
+    def __init__(self, folder, esp, firmware="edk2", secure=False):
+        self.folder, self.esp, self.firmware, self.disk = folder, esp, firmware, folder / "disk"
         self.variables = signing.VARIABLES if secure else None
         self.signed = signing.firmware_key().sign if secure else lambda image: image
         esp.add_file("/EFI/BOOT/BOOTAA64.EFI", self.signed(BUILD / "granule-bootaa64.efi"))
@@ -33,7 +34,7 @@ class Boots:
     def __call__(self, cpu=WITHOUT_GENERATOR, more=(), read_only=False):
         if not self.disk.exists():
             make_disk(self.disk, self.esp.path)
-        with Machine(self.folder, self.disk, cpu, variables=self.variables, more=more) as machine:
+        with Machine(self.folder, self.disk, cpu, self.firmware, self.variables, more) as machine:
             machine.read_only = read_only
             machine.start(wait=False)
             seed = Report(machine).seed
@@ -61,10 +62,11 @@ class Boots:
 
 
 @pytest.fixture
-def boots(tmp_path, esp):
-    return Boots(tmp_path, esp)
+def boots(tmp_path, esp, firmware):
+    return Boots(tmp_path, esp, firmware)
 
 
+@ON_EVERY_FIRMWARE
 def test_each_boot_gets_another_seed_and_leaves_another_file(esp, boots):
     # As systemd 252 and older wrote it; what is behind the new seed must not be used twice either.
     first = os.urandom(512)
@@ -80,6 +82,7 @@ def test_each_boot_gets_another_seed_and_leaves_another_file(esp, boots):
     assert "random-seed" not in boots.console
 
 
+@ON_EVERY_FIRMWARE
 @pytest.mark.parametrize("content, complaint", [
     (None, None),
     (b"only thirty-one bytes of secret", "/loader/random-seed: not used: less than 32 bytes"),
@@ -97,6 +100,7 @@ def test_without_a_usable_file_there_is_no_seed_and_no_new_file(esp, boots, cont
         assert boots.file() == content
 
 
+@ON_EVERY_FIRMWARE
 def test_it_can_be_switched_off(esp, boots):
     content = os.urandom(32)
     esp.add_file("/loader/random-seed", content)

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from guest import BUILD, SETUP, copy_to_esp, kernel, make_disk, output
-from machine import Machine
+from machine import ARM64_FIRMWARE, Machine
 from tpm import EV_IPL, REPORT, TAG_CHOICE, TAG_FILE, TAG_LOADER_CONF, Event, Report, Swtpm
 
 pytestmark = pytest.mark.skipif(not shutil.which("swtpm") or not REPORT.exists(), reason=f"missing: swtpm or {REPORT}")
 
+ON_EVERY_FIRMWARE = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
+
 
 @pytest.fixture
-def measured(tmp_path, esp):
+def measured(tmp_path, esp, firmware):
     """measured(): the report of a boot of the staged ESP, on a machine with a TPM; or several, if the program is
     started several times."""
     esp.add_file("/report.efi", REPORT)
@@ -24,7 +26,7 @@ def measured(tmp_path, esp):
         if not disk.exists():
             make_disk(disk, esp.path)
         copy_to_esp(disk, esp.path)
-        with Swtpm() as swtpm, Machine(tmp_path, disk, more=swtpm.arguments()) as machine:
+        with Swtpm() as swtpm, Machine(tmp_path, disk, firmware=firmware, more=swtpm.arguments()) as machine:
             # The TPM answers in real time.
             machine.icount = False
             machine.start(wait=False)
@@ -40,6 +42,7 @@ def write_entry(esp, options, initrds=(), name="a-report"):
     (esp.path / f"loader/entries/{name}.conf").write_text("\n".join(lines) + "\n")
 
 
+@ON_EVERY_FIRMWARE
 def test_the_event_log_explains_registers_5_and_12(esp, measured):
     conf = "timeout menu-hidden\n# a comment counts as well\n"
     (esp.path / "loader/loader.conf").write_text(conf)
