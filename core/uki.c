@@ -19,10 +19,9 @@ static enum uki_section section_of(const struct pe_section *s)
 
 static struct uki_part part_of(const struct pe_section *s)
 {
-	/* Sections are padded in the file; the virtual size is that of the content. */
-	bool padded = s->virtual_size && s->virtual_size < s->raw_size;
-
-	return (struct uki_part){ s->raw_offset, padded ? s->virtual_size : s->raw_size };
+	/* Sections are padded in the file, and may go on in memory: the content is what both have. */
+	return (struct uki_part){ s->raw_offset,
+				  s->virtual_size < s->raw_size ? s->virtual_size : s->raw_size };
 }
 
 static uint32_t count(const void *head, const struct pe *pe)
@@ -48,8 +47,8 @@ int uki_count_profiles(const void *head, const struct pe *pe, uint32_t *ret_n)
 
 int uki_find_profile(const void *head, const struct pe *pe, uint32_t profile, struct uki_profile *ret)
 {
-	struct uki_profile own = { 0 };
 	uint32_t begun = 0;
+	unsigned in_base = 0, in_own = 0; /* parts that were seen, one bit each */
 
 	*ret = (struct uki_profile){ 0 };
 	for (uint32_t i = 0; i < pe->n_sections; i++) {
@@ -60,14 +59,12 @@ int uki_find_profile(const void *head, const struct pe *pe, uint32_t profile, st
 		begun += section == UKI_PROFILE;
 		if (section == UKI_N_SECTIONS || (begun && begun - 1 != profile))
 			continue;
-		/* Of several with one name in one profile the first counts, as in systemd-stub. */
-		struct uki_part *part = &(begun ? &own : ret)->parts[section];
-		if (!part->size)
-			*part = part_of(&s);
+		/* Of several with one name in one profile the first counts; an empty one counts too. */
+		unsigned *seen = begun ? &in_own : &in_base;
+		if (!(*seen & 1u << section))
+			ret->parts[section] = part_of(&s);
+		*seen |= 1u << section;
 	}
-	for (size_t i = 0; i < UKI_N_SECTIONS; i++)
-		if (own.parts[i].size)
-			ret->parts[i] = own.parts[i];
 	return profile < (begun ? begun : 1) ? 0 : ERROR_NOT_FOUND;
 }
 

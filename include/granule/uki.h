@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where a unified kernel image keeps its parts, profile by profile (UAPI.5 Unified Kernel Image,
- * "Multi-Profile UKIs"). Sections before the first .profile are the base; each .profile begins the next
- * profile, whose sections replace those of the base. An image that declares none has one profile, number 0.
+ * "Multi-Profile UKIs", and systemd-stub where that leaves something open). Sections before the first
+ * .profile are the base; each .profile begins the next profile, whose sections replace those of the base. An
+ * image that declares none has one profile, number 0.
  */
 #ifndef GRANULE_UKI_H
 #define GRANULE_UKI_H
@@ -24,7 +25,7 @@ enum uki_section {
 /* Most bytes that are read of a section of text. */
 #define UKI_TEXT_MAX (64u << 10)
 
-/* A part of the file, in bytes; size 0: there is none. */
+/* A part of the file, in bytes; size 0: there is none, or it is empty, which takes away the base's. */
 struct uki_part {
 	uint32_t offset, size;
 };

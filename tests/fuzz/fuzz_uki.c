@@ -8,20 +8,22 @@
 static const char *const names[UKI_N_SECTIONS] = { ".profile", ".osrel",  ".uname", ".cmdline",
 						   ".linux",   ".initrd", ".dtb" };
 
-/* The part of a name between two sections, found the slow way; size 0 if there is none. */
-static struct uki_part part_between(struct span file, const struct pe *pe, uint32_t from, uint32_t to,
-				    const char *name)
+/* The section of a name between two sections, found the slow way; false if there is none. */
+static bool part_between(struct span file, const struct pe *pe, uint32_t from, uint32_t to, const char *name,
+			 struct uki_part *ret)
 {
 	for (uint32_t i = from; i < to; i++) {
 		struct pe_section s;
 
 		pe_section_at(file.p, pe, i, &s);
-		if (strcmp(s.name, name) != 0 || !s.raw_size)
+		if (strcmp(s.name, name) != 0)
 			continue;
-		bool less = s.virtual_size && s.virtual_size < s.raw_size;
-		return (struct uki_part){ s.raw_offset, less ? s.virtual_size : s.raw_size };
+		*ret = (struct uki_part){ s.raw_offset, s.raw_size };
+		if (s.virtual_size < s.raw_size)
+			ret->size = s.virtual_size;
+		return true;
 	}
-	return (struct uki_part){ 0, 0 };
+	return false;
 }
 
 /* First section of a profile, UINT32_MAX: of the base; n_sections if there is no such profile. */
@@ -49,11 +51,11 @@ static void check_profile(struct span file, const struct pe *pe, uint32_t n)
 	CHECK(error ==
 	      (own < pe->n_sections || (n == 0 && base_end == pe->n_sections) ? 0 : ERROR_NOT_FOUND));
 	for (size_t i = 0; i < UKI_N_SECTIONS; i++) {
-		struct uki_part want = part_between(file, pe, own, own_end, names[i]);
+		struct uki_part want = { 0 };
 
-		if (!want.size)
-			want = part_between(file, pe, 0, base_end, names[i]);
-		CHECK(p.parts[i].size == want.size && (!want.size || p.parts[i].offset == want.offset));
+		if (!part_between(file, pe, own, own_end, names[i], &want))
+			part_between(file, pe, 0, base_end, names[i], &want);
+		CHECK(p.parts[i].size == want.size && p.parts[i].offset == want.offset);
 	}
 }
 

@@ -128,13 +128,29 @@ static void of_several_in_one_profile_the_first_counts(void **state)
 	assert_int_equal(at(&p, UKI_CMDLINE), 3);
 }
 
+static void an_empty_part_takes_away_that_of_the_base(void **state)
+{
+	static const char *const names[] = { ".cmdline", ".linux", ".profile", ".cmdline", ".cmdline", NULL };
+	struct uki_profile p;
+	struct pe_file f;
+	struct pe pe;
+
+	(void)state;
+	image(&f, names, &pe);
+	write_le32(f.bytes + f.sections + 40 * 3 + 8, 0);
+	write_le32(f.bytes + f.sections + 40 * 3 + 16, 0);
+	assert_int_equal(uki_find_profile(f.bytes, &pe, 0, &p), 0);
+	assert_int_equal(at(&p, UKI_CMDLINE), -1);
+	assert_int_equal(at(&p, UKI_LINUX), 1);
+}
+
 static void sizes_are_those_of_the_content(void **state)
 {
 	static const struct {
 		uint32_t virtual_size, raw_size, want;
 	} sizes[] = {
 		{ 0x150, 0x200, 0x150 }, { 0x200, 0x200, 0x200 }, { 0x300, 0x200, 0x200 },
-		{ 0, 0x200, 0x200 },     { 0x100, 0, 0 },
+		{ 0, 0x200, 0 },         { 0x100, 0, 0 },
 	};
 
 	(void)state;
@@ -170,6 +186,7 @@ static void an_image_of_many_profiles_is_bounded(void **state)
 		write_le16(bytes + 0x80 + 6, have);
 		for (size_t i = 0; i < have; i++) {
 			memcpy(bytes + f.sections + 40 * i, ".profile", 8);
+			write_le32(bytes + f.sections + 40 * i + 8, 0x10);
 			write_le32(bytes + f.sections + 40 * i + 16, 0x10);
 			write_le32(bytes + f.sections + 40 * i + 20, (uint32_t)i);
 		}
@@ -235,6 +252,7 @@ int main(void)
 		cmocka_unit_test(a_profile_replaces_parts_of_the_base),
 		cmocka_unit_test(an_image_may_begin_with_a_profile),
 		cmocka_unit_test(of_several_in_one_profile_the_first_counts),
+		cmocka_unit_test(an_empty_part_takes_away_that_of_the_base),
 		cmocka_unit_test(sizes_are_those_of_the_content),
 		cmocka_unit_test(an_image_of_many_profiles_is_bounded),
 		cmocka_unit_test(names_are_compared_whole),
