@@ -41,15 +41,28 @@ static enum choose_outcome by_pattern(const struct choose_input *in, struct span
 	return first;
 }
 
-/* An entry without a version is older than any with one. */
+/* What tells how old an entry is: the version of a unified image may be that of its distribution. */
+static struct span age_of(const struct entry *e)
+{
+	return e->release.n ? e->release : e->bls.version;
+}
+
+static bool is_same_image(const struct entry *a, const struct entry *b)
+{
+	return a->type == ENTRY_TYPE2 && b->type == ENTRY_TYPE2 && a->volume == b->volume &&
+	       span_equal(a->bls.path, b->bls.path);
+}
+
+/* An entry without a version is older than any with one; of equal profiles of one image the first is meant.
+ */
 static int compare_age(const struct entry *a, const struct entry *b)
 {
-	/* The version of a unified image may be that of its distribution. */
-	if (a->release.n && b->release.n)
-		return version_compare(a->release, b->release);
-	if (!a->bls.version.n || !b->bls.version.n)
-		return (a->bls.version.n > 0) - (b->bls.version.n > 0);
-	return version_compare(a->bls.version, b->bls.version);
+	struct span x = age_of(a), y = age_of(b);
+	int age = x.n && y.n ? version_compare(x, y) : (x.n > 0) - (y.n > 0);
+
+	if (age == 0 && is_same_image(a, b))
+		age = (a->bls.profile < b->bls.profile) - (a->bls.profile > b->bls.profile);
+	return age;
 }
 
 size_t choose_newest(const struct choose_input *in, enum page_size size, size_t *ret_equals,

@@ -56,9 +56,10 @@ struct choose_result {
  * (ENTRY_AUTO) boots only when it is named. */
 void choose(const struct choose_input *input, struct choose_result *ret);
 
-/* The entry that a policy for `size` means: of that size, not bad, usable, of the highest version; among
- * equals the first in menu order. SIZE_MAX if there is none. *ret_equals (may be NULL) counts the entries of
- * that highest version; *ret_why tells what stood in the way of the first excluded one in menu order. */
+/* The entry that a policy for `size` means: of that size, not bad, usable, of the highest version (or
+ * release, where that is known), the first such profile of its image; among equals the first in menu order.
+ * SIZE_MAX if there is none. *ret_equals (may be NULL) counts the entries of that highest version; *ret_why
+ * tells what stood in the way of the first excluded one in menu order. */
 size_t choose_newest(const struct choose_input *input, enum page_size size, size_t *ret_equals,
 		     enum choose_outcome *ret_why);
 

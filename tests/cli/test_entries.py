@@ -64,6 +64,9 @@ def test_a_profile_can_be_named_and_chosen_by_size(machine):
     assert machine.variable("LoaderEntryOneShot") == "a.efi@rescue"
     machine.ok("once", "64k")
     assert machine.variable("LoaderEntryOneShot") == "a.efi@2"
+    # Two profiles have the 4K kernel: the first is meant, not the rescue one.
+    machine.ok("once", "4k")
+    assert machine.variable("LoaderEntryOneShot") == "a.efi"
     machine.ok("set", "a")
     assert machine.variable("LoaderEntryDefault") == "a.efi"
 

@@ -513,12 +513,55 @@ static void a_policy_compares_kernel_releases_where_they_are_known(void **state)
 	expect(&m, 1, RULE_POLICY);
 }
 
+static void a_release_is_compared_with_the_version_of_a_file(void **state)
+{
+	struct machine m = { .in = { .cpu = PAGE_SIZE_SET_ALL } };
+	enum choose_outcome why;
+
+	(void)state;
+	add(&m, "a.efi", "13", PAGE_SIZE_64K)->release = SPAN("6.12.1");
+	add(&m, "b.conf", "6.12.9", PAGE_SIZE_64K);
+	assert_int_equal(choose_newest(&m.in, PAGE_SIZE_64K, NULL, &why), 1);
+}
+
+static void of_the_profiles_of_one_image_the_first_is_meant(void **state)
+{
+	struct machine m = { .in = { .cpu = PAGE_SIZE_SET_ALL } };
+	enum choose_outcome why;
+	size_t equals;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct entry *e = add(&m, "a.efi", "13", PAGE_SIZE_64K);
+
+		e->type = ENTRY_TYPE2;
+		e->bls.path = SPAN("/EFI/Linux/a.efi");
+		e->bls.profile = 2 - i;
+	}
+	assert_int_equal(choose_newest(&m.in, PAGE_SIZE_64K, &equals, &why), 2);
+	assert_int_equal(equals, 1);
+	/* Unless another has a newer kernel; and other images, or partitions, are others. */
+	m.entries[0].release = SPAN("14");
+	assert_int_equal(choose_newest(&m.in, PAGE_SIZE_64K, &equals, &why), 0);
+	assert_int_equal(equals, 1);
+	m.entries[0].release = SPAN_NONE;
+	m.entries[0].bls.path = SPAN("/EFI/Linux/b.efi");
+	assert_int_equal(choose_newest(&m.in, PAGE_SIZE_64K, &equals, &why), 0);
+	assert_true(equals > 1);
+	m.entries[0].bls.path = SPAN("/EFI/Linux/a.efi");
+	m.entries[0].volume = VOLUME_XBOOTLDR;
+	assert_int_equal(choose_newest(&m.in, PAGE_SIZE_64K, &equals, &why), 0);
+	assert_true(equals > 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_the_loader_made_itself_boots_only_when_named),
 		cmocka_unit_test(saved_means_the_entry_that_was_booted_last),
 		cmocka_unit_test(a_policy_compares_kernel_releases_where_they_are_known),
+		cmocka_unit_test(a_release_is_compared_with_the_version_of_a_file),
+		cmocka_unit_test(of_the_profiles_of_one_image_the_first_is_meant),
 		cmocka_unit_test(nothing_asked_boots_the_first_entry),
 		cmocka_unit_test(rules_are_asked_in_their_order),
 		cmocka_unit_test(a_oneshot_that_was_not_cleared_is_ignored),
