@@ -73,11 +73,27 @@ int entry_compare(const struct entry *a, const struct entry *b)
 	return compare_number(a->position, b->position);
 }
 
-/* Merges the sorted runs [0, middle) and [middle, n) of `from`. */
+static void copy(struct entry **to, struct entry **from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i];
+}
+
+/* Merges the sorted runs [0, middle) and [middle, n) of `from`. Folders often list files from the oldest to
+ * the newest or the other way round: then one run lies before the other as a whole. */
 static void merge(struct entry **from, size_t middle, size_t n, struct entry **to)
 {
 	size_t a = 0, b = middle;
 
+	if (middle == n || entry_compare(from[middle - 1], from[middle]) <= 0) {
+		copy(to, from, n);
+		return;
+	}
+	if (entry_compare(from[0], from[n - 1]) > 0) {
+		copy(to, from + middle, n - middle);
+		copy(to + n - middle, from, middle);
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		bool left = b == n || (a < middle && entry_compare(from[a], from[b]) <= 0);
 		to[i] = left ? from[a++] : from[b++];
@@ -98,6 +114,6 @@ void entry_sort(struct entry **entries, struct entry **scratch, size_t n)
 		to = from;
 		from = done;
 	}
-	for (size_t i = 0; from != entries && i < n; i++)
-		entries[i] = from[i];
+	if (from != entries)
+		copy(entries, from, n);
 }

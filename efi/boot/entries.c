@@ -121,15 +121,15 @@ static void load_type1(EFI_FILE_HANDLE folder, struct span found_name, UINT64 si
 		return;
 
 	/* Entries live until the kernel starts: their memory is not freed one by one. */
-	struct entry *e = efi_new(struct entry, 1);
+	struct entry *e = efi_keep_new(struct entry, 1);
 	e->volume = l->volume;
-	e->file_name = efi_copy(found_name);
+	e->file_name = found_name;
 	boot_counter_parse(e->file_name, &e->counter);
-	struct text id = text_in(efi_new(char, found_name.n + 1), found_name.n + 1);
+	struct text id = text_in(efi_keep(found_name.n + 1), found_name.n + 1);
 	boot_counter_id(&e->counter, &id);
 	e->id = text_span(&id);
 
-	int error = bls_parse(text, efi_new(char, text.n + 1), text.n + 1, &e->bls, &offset);
+	int error = bls_parse(text, efi_keep(text.n + 1), text.n + 1, &e->bls, &offset);
 	if (error)
 		say_error(found_name, error, offset);
 	else if (for_this_architecture(e) && !starts_ourselves(l->b, e))
@@ -141,8 +141,8 @@ static void load_type1(EFI_FILE_HANDLE folder, struct span found_name, UINT64 si
 static void load_profile(struct loading *l, const struct file_source *source, struct span file_name,
 			 const struct uki_profile *profile, uint32_t n)
 {
-	struct entry *e = efi_new(struct entry, 1);
-	char *memory = efi_new(char, uki_entry_memory(file_name, profile));
+	struct entry *e = efi_keep_new(struct entry, 1);
+	char *memory = efi_keep(uki_entry_memory(file_name, profile));
 	const char *wrong = uki_entry(source, file_name, profile, n, memory, e);
 
 	if (wrong) {
@@ -186,7 +186,7 @@ static void load_type2(EFI_FILE_HANDLE folder, struct span found_name, UINT64 si
 	const char *wrong = efi_status_text(status);
 	if (file) {
 		struct file_source source = efi_source(file, size);
-		wrong = load_profiles(context, &source, efi_copy(found_name));
+		wrong = load_profiles(context, &source, found_name);
 	}
 	efi_close(file);
 	if (wrong)

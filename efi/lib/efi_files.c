@@ -6,6 +6,8 @@
 /* Room for EFI_FILE_INFO with the longest name of FAT (255 UTF-16 units). */
 #define INFO_SIZE (sizeof(EFI_FILE_INFO) + 256 * sizeof(CHAR16))
 #define MOVE_MAX (64u << 10) /* bytes; larger than any entry */
+/* Bytes of UTF-8 that a name of a folder has at most. */
+#define NAME_MAX_BYTES (255 * 3)
 /* More than any real folder. */
 #define LIST_MAX 100000u
 
@@ -24,10 +26,14 @@ EFI_FILE_HANDLE efi_open(EFI_FILE_HANDLE root, struct span path, EFI_STATUS *ret
 EFI_FILE_HANDLE efi_open_in(EFI_FILE_HANDLE folder, struct span name, EFI_STATUS *ret_status)
 {
 	EFI_FILE_HANDLE file = NULL;
-	CHAR16 *p = efi_to_utf16(name, NULL);
+	CHAR16 units[NAME_MAX_BYTES + 1];
 
-	*ret_status = folder->Open(folder, &file, p, EFI_FILE_MODE_READ, 0);
-	efi_free(p);
+	if (name.n > NAME_MAX_BYTES) {
+		*ret_status = EFI_NOT_FOUND;
+		return NULL;
+	}
+	efi_utf16_into(name, units);
+	*ret_status = folder->Open(folder, &file, units, EFI_FILE_MODE_READ, 0);
 	return EFI_ERROR(*ret_status) ? NULL : file;
 }
 
@@ -130,10 +136,9 @@ static EFI_STATUS read_folder(EFI_FILE_HANDLE folder, struct listing *ret)
 			break;
 		if (info->Attribute & EFI_FILE_DIRECTORY)
 			continue;
-		struct span name = efi_to_utf8(info->FileName, 256);
+		struct span name = efi_to_utf8_kept(info->FileName, 256);
 		/* A name comes twice only where the chain of clusters leads back to its start. */
 		if (ret->n && span_equal(name, ret->items[0].name)) {
-			efi_free((void *)name.p);
 			status = EFI_VOLUME_CORRUPTED;
 			break;
 		}
@@ -154,10 +159,8 @@ EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path,
 	if (!folder)
 		return status;
 	status = read_folder(folder, &files);
-	for (UINTN i = 0; i < files.n; i++) {
+	for (UINTN i = 0; i < files.n; i++)
 		each(folder, files.items[i].name, files.items[i].size, context);
-		efi_free((void *)files.items[i].name.p);
-	}
 	efi_free(files.items);
 	efi_close(folder);
 	return status;
@@ -171,11 +174,9 @@ EFI_STATUS efi_read_listed(EFI_FILE_HANDLE folder, struct span name, UINT64 size
 
 	if (!file)
 		return status;
-	char *text = efi_new(char, n + 1);
+	char *text = efi_keep(n + 1);
 	status = file->Read(file, &n, text);
-	if (EFI_ERROR(status))
-		efi_free(text);
-	else
+	if (!EFI_ERROR(status))
 		*ret = (struct span){ text, n };
 	efi_close(file);
 	return status;

@@ -22,15 +22,15 @@ EFI_STATUS efi_read_at(EFI_FILE_HANDLE file, UINT64 offset, void *buffer, UINTN 
 /* Reads a whole small file into new memory. EFI_BAD_BUFFER_SIZE if it is larger than `max`. */
 EFI_STATUS efi_read_text(EFI_FILE_HANDLE root, struct span path, UINTN max, struct span *ret);
 
-/* Calls `each` with every regular file of a folder: the open folder (for names relative to it), the name, and
- * the size in bytes. On an error, also EFI_VOLUME_CORRUPTED for a folder that never ends, it is called for
- * the files before. */
+/* Calls `each` with every regular file of a folder: the open folder (for names relative to it), the name
+ * (kept), and the size in bytes. On an error, also EFI_VOLUME_CORRUPTED for a folder that never ends, it is
+ * called for the files before. */
 EFI_STATUS efi_list(EFI_FILE_HANDLE root, struct span path,
 		    void (*each)(EFI_FILE_HANDLE folder, struct span name, UINT64 size, void *context),
 		    void *context);
 
-/* Reads `size` bytes of a file of a folder into new memory: what efi_list() told, so that nothing has to be
- * asked twice. It may turn out shorter. */
+/* Reads `size` bytes of a file of a folder into memory that is kept: what efi_list() told, so that nothing
+ * has to be asked twice. It may turn out shorter. */
 EFI_STATUS efi_read_listed(EFI_FILE_HANDLE folder, struct span name, UINT64 size, struct span *ret);
 
 /* Gives a file another name in the same folder, and makes sure that it is on disk. Where firmware refuses to

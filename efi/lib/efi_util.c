@@ -20,6 +20,27 @@ void *efi_alloc(UINTN size)
 	return p;
 }
 
+/* Bytes taken from pool at once. */
+#define KEEP_CHUNK (256u << 10)
+
+void *efi_keep(UINTN size)
+{
+	static char *chunk;
+	static UINTN left;
+
+	size = (size + 15) & ~(UINTN)15;
+	if (size > KEEP_CHUNK / 4)
+		return efi_alloc(size);
+	if (size > left) {
+		chunk = efi_alloc(KEEP_CHUNK);
+		left = KEEP_CHUNK;
+	}
+	char *p = chunk;
+	chunk += size;
+	left -= size;
+	return p;
+}
+
 void efi_free(void *p)
 {
 	if (p)
@@ -35,9 +56,8 @@ struct span efi_copy(struct span s)
 	return (struct span){ p, s.n };
 }
 
-CHAR16 *efi_to_utf16(struct span s, UINTN *ret_bytes)
+UINTN efi_utf16_into(struct span s, CHAR16 *out)
 {
-	CHAR16 *out = efi_new(CHAR16, s.n + 1);
 	UINTN n = 0;
 
 	for (size_t i = 0; i < s.n;) {
@@ -49,19 +69,34 @@ CHAR16 *efi_to_utf16(struct span s, UINTN *ret_bytes)
 			out[n++] = (CHAR16)c;
 		}
 	}
+	out[n] = 0;
+	return n;
+}
+
+CHAR16 *efi_to_utf16(struct span s, UINTN *ret_bytes)
+{
+	CHAR16 *out = efi_new(CHAR16, s.n + 1);
+	UINTN n = efi_utf16_into(s, out);
+
 	if (ret_bytes)
 		*ret_bytes = (n + 1) * sizeof(CHAR16);
 	return out;
 }
 
-struct span efi_to_utf8(const CHAR16 *s, UINTN max)
+static UINTN utf16_length(const CHAR16 *s, UINTN max)
 {
 	UINTN units = 0;
 
 	while (units < max && s[units])
 		units++;
-	char *out = efi_new(char, units * 3 + 1);
+	return units;
+}
+
+/* `out` has room for three bytes a unit. */
+static struct span utf8_into(const CHAR16 *s, UINTN units, char *out)
+{
 	size_t n = 0;
+
 	for (UINTN i = 0; i < units; i++) {
 		UINT32 c = s[i];
 		if (c >= 0xd800 && c < 0xdc00 && i + 1 < units && s[i + 1] >= 0xdc00 && s[i + 1] < 0xe000)
@@ -83,6 +118,20 @@ struct span efi_to_utf8(const CHAR16 *s, UINTN max)
 		}
 	}
 	return (struct span){ out, n };
+}
+
+struct span efi_to_utf8(const CHAR16 *s, UINTN max)
+{
+	UINTN units = utf16_length(s, max);
+
+	return utf8_into(s, units, efi_new(char, units * 3 + 1));
+}
+
+struct span efi_to_utf8_kept(const CHAR16 *s, UINTN max)
+{
+	UINTN units = utf16_length(s, max);
+
+	return utf8_into(s, units, efi_keep(units * 3 + 1));
 }
 
 CHAR16 *efi_path(struct span path, UINTN *ret_bytes)

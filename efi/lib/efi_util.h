@@ -19,6 +19,12 @@ void *efi_alloc(UINTN size);
 
 #define efi_new(type, n) ((type *)efi_alloc(sizeof(type) * (n)))
 
+/* Zeroed memory that is never freed, for what is wanted in many small pieces: cheaper than a piece of pool
+ * each. */
+void *efi_keep(UINTN size);
+
+#define efi_keep_new(type, n) ((type *)efi_keep(sizeof(type) * (n)))
+
 /* Frees pool memory; NULL is allowed. */
 void efi_free(void *p);
 
@@ -29,8 +35,13 @@ struct span efi_copy(struct span s);
  * is the size with the NUL. */
 CHAR16 *efi_to_utf16(struct span s, UINTN *ret_bytes);
 
+/* The same into a buffer of s.n + 1 units. Returns the units without the NUL. */
+UINTN efi_utf16_into(struct span s, CHAR16 *buffer);
+
 /* UTF-16 of at most `max` units, up to a NUL, to UTF-8. To be freed (the span's p). */
 struct span efi_to_utf8(const CHAR16 *s, UINTN max);
+/* The same in memory that is kept. */
+struct span efi_to_utf8_kept(const CHAR16 *s, UINTN max);
 
 /* A path of a configuration file ("/a/b") as firmware wants it ("\a\b"), always with a first backslash.
  * `ret_bytes` may be NULL; it is the size with the NUL. */
