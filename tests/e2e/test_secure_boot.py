@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import signing
-from guest import BUILD, SETUP, kernel, make_disk, output
+from guest import BUILD, SETUP, kernel, make_disk, output, run
 from machine import Machine
 from test_menu import Menu
 from tpm import REPORT, Report
@@ -128,6 +128,43 @@ def test_a_real_shim_adds_the_key_of_the_owner(esp, secure, shim):
     assert "comes-back.conf: /comes-back came back: aborted" in machine.console
     assert f"unsigned.conf: /unsigned: {REFUSED}" in machine.console
     assert booted(machine).endswith("owners.conf")
+
+
+@pytest.fixture
+def unified(tmp_path, initramfs):
+    """A unified image of real parts: Debian 13's stub, put together by its ukify."""
+    peer = Path(output(SETUP / "peers.sh", "--path", "trixie-arm64"))
+    stub, ukify = peer / "usr/lib/systemd/boot/efi/linuxaa64.efi.stub", peer / "usr/lib/systemd/ukify"
+    for needed in (stub, ukify):
+        if not needed.exists():
+            pytest.skip(f"missing: {needed} (make peers)")
+    image = tmp_path / "unified.efi"
+    run("/usr/bin/python3", ukify, "build", "--efi-arch", "aa64", "--stub", stub, "--linux", kernel("4k"),
+        "--initrd", initramfs, "--cmdline", "console=ttyAMA0 panic=5 from=image", "--uname", "6.1.0",
+        "--os-release", "ID=test\nPRETTY_NAME=Test\nVERSION_ID=1\n", "--output", image, capture_output=True)
+    return image.read_bytes()
+
+
+def test_a_signed_unified_image_boots(esp, secure, unified):
+    esp.add_file("/EFI/Linux/signed.efi", signing.firmware_key().sign(unified))
+    esp.add_file("/EFI/Linux/unsigned.efi", unified)
+    machine = secure()
+    assert f"unsigned.efi: /EFI/Linux/unsigned.efi: {REFUSED}" in machine.console
+    assert booted(machine).endswith("signed.efi")
+    assert machine.ok("cat /proc/cmdline") == "console=ttyAMA0 panic=5 from=image"
+
+
+def test_a_unified_image_signed_by_the_owner_boots_behind_shim(esp, secure, shim, unified):
+    """Its stub loads the kernel in it, which has no signature of its own."""
+    firmware, owner = signing.firmware_key(), signing.owner_key()
+    esp.add_file("/EFI/BOOT/BOOTAA64.EFI", firmware.sign(PROGRAMS / "enroll.efi"))
+    esp.add_file("/mok.der", owner.der())
+    esp.add_file("/EFI/BOOT/shim.efi", firmware.sign(shim))
+    esp.add_file("/EFI/BOOT/grubaa64.efi", owner.sign(PROGRAM))
+    esp.add_file("/EFI/Linux/owners.efi", owner.sign(unified))
+    machine = secure()
+    assert booted(machine).endswith("owners.efi")
+    assert machine.ok("cat /proc/cmdline") == "console=ttyAMA0 panic=5 from=image"
 
 
 def test_device_trees_from_files_are_left_out_with_a_line(esp, secure, tmp_path):
