@@ -7,6 +7,12 @@
 
 /* Every property or node that libfdt writes is a multiple of this. */
 #define TAG_SIZE 4u
+/* Bytes of a property's name with its NUL; the specification allows 32, real trees do not keep to that. */
+#define PROPERTY_NAME_MAX 256u
+/* For each thing in an overlay libfdt walks through all that is there by then. At this product of sizes the
+ * worst that fits takes about ten seconds. A tree of 512 KiB may have overlays of 113 KiB; real ones have a
+ * tenth. */
+#define WORK_MAX (1ull << 36)
 
 static uint32_t read_be32(const void *p)
 {
@@ -64,8 +70,11 @@ static int check_structure(const void *tree)
 			n = read_be32(p + at);
 			size_t name = read_be32(p + at + 4);
 			at += 8;
-			if (n > size - at || name >= strings_size ||
-			    terminated(strings + name, strings_size - name) < 2)
+			if (name >= strings_size)
+				return ERROR_SYNTAX;
+			size_t rest = strings_size - name;
+			if (terminated(strings + name, rest < PROPERTY_NAME_MAX ? rest : PROPERTY_NAME_MAX) <
+			    2)
 				return ERROR_SYNTAX;
 			break;
 		case FDT_END_NODE:
@@ -121,8 +130,6 @@ static int from_libfdt(int error)
 
 int device_tree_copy(const void *tree, void *ret_copy, size_t room)
 {
-	if (room > INT32_MAX)
-		return ERROR_SPACE;
 	return from_libfdt(fdt_open_into(tree, ret_copy, (int)room));
 }
 
@@ -228,10 +235,19 @@ static int check_targets(const void *overlay)
 	return 0;
 }
 
+static uint64_t work(const void *tree, const void *overlay)
+{
+	uint64_t size = (uint64_t)fdt_size_dt_struct(overlay) + fdt_size_dt_strings(overlay);
+
+	return size * (size + fdt_size_dt_struct(tree) + fdt_size_dt_strings(tree));
+}
+
 int device_tree_apply(const void *tree, void *overlay, size_t overlay_size, void *ret_copy, size_t room)
 {
 	int error = device_tree_check(overlay, overlay_size);
 
+	if (!error && work(tree, overlay) > WORK_MAX)
+		error = ERROR_SPACE;
 	if (!error)
 		error = check_local_fixups(overlay);
 	if (!error)

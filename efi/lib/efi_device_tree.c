@@ -107,7 +107,7 @@ static const char *apply(struct efi_device_tree *t, EFI_FILE_HANDLE root, struct
 {
 	struct pages overlay = { 0 }, merged = { 0 };
 	UINTN size;
-	const char *why = read_file(root, path, DEVICE_TREE_OVERLAY_MAX, &overlay, &size);
+	const char *why = read_file(root, path, DEVICE_TREE_MAX, &overlay, &size);
 
 	if (!why && !pages_get(&merged, device_tree_room(device_tree_size(t->memory.p), size)))
 		why = out_of_memory;

@@ -10,9 +10,8 @@
 
 #include <granule/span.h>
 
-#define DEVICE_TREE_MAX (2u << 20)         /* bytes; Linux takes no larger tree on arm64 */
-#define DEVICE_TREE_OVERLAY_MAX (1u << 20) /* bytes; real ones have up to some ten thousand */
-#define DEVICE_TREE_MAX_DEPTH 64           /* nodes, one in the other; as Linux */
+#define DEVICE_TREE_MAX (2u << 20) /* bytes; Linux takes no larger tree on arm64 */
+#define DEVICE_TREE_MAX_DEPTH 64   /* nodes, one in the other; as Linux */
 
 /* Properties of /chosen, each a text with its NUL. The first is the content of the variable GranuleBoot
  * (boot_record.h), the second that of GranuleCpu; the others repeat one line of the first for people. */
@@ -40,7 +39,8 @@ int device_tree_copy(const void *tree, void *ret_copy, size_t room);
 /* Copies a tree and applies an overlay to the copy; the tree stays as it is. On errors the copy is rubbish.
  * The overlay is used up in any case; it need not be checked before. Errors: those of device_tree_check() for
  * the overlay; ERROR_NOT_FOUND (the tree has no such node or label); ERROR_SYNTAX also for references that
- * lead out of the overlay, and for target paths that begin with an alias; ERROR_SPACE. */
+ * lead out of the overlay, and for target paths that begin with an alias; ERROR_SPACE, also when the two are
+ * so large that it would take too long. */
 int device_tree_apply(const void *tree, void *overlay, size_t overlay_size, void *ret_copy, size_t room);
 
 /* Sets our properties in /chosen, which is made if need be. What is empty or not in the record is removed.

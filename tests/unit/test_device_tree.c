@@ -296,6 +296,58 @@ static void one_root_without_a_name_is_wanted(void **state)
 	free(t);
 }
 
+/* Whoever reads the tree later may not be able to read words across their boundaries. */
+static void blocks_begin_where_words_do(void **state)
+{
+	char *t = board(), *moved = calloc(1, SIZE);
+	size_t n = fdt_totalsize(t);
+
+	(void)state;
+	for (size_t by = 1; by <= 8; by++) {
+		memcpy(moved, t, sizeof(struct fdt_header));
+		memcpy(moved + sizeof(struct fdt_header) + by, t + sizeof(struct fdt_header),
+		       n - sizeof(struct fdt_header));
+		fdt_set_totalsize(moved, (uint32_t)(n + by));
+		fdt_set_off_mem_rsvmap(moved, (uint32_t)(fdt_off_mem_rsvmap(t) + by));
+		fdt_set_off_dt_struct(moved, (uint32_t)(fdt_off_dt_struct(t) + by));
+		fdt_set_off_dt_strings(moved, (uint32_t)(fdt_off_dt_strings(t) + by));
+		assert_int_equal(device_tree_check(moved, n + by), by == 8 ? 0 : ERROR_SYNTAX);
+		/* The one alone. */
+		fdt_set_off_mem_rsvmap(moved, (uint32_t)fdt_off_mem_rsvmap(t));
+		assert_int_equal(device_tree_check(moved, n + by), by % 4 ? ERROR_SYNTAX : 0);
+	}
+	free(moved);
+	free(t);
+}
+
+static void the_list_of_reserved_memory_has_an_end(void **state)
+{
+	char *t = board();
+
+	(void)state;
+	fdt_set_off_mem_rsvmap(t, fdt_totalsize(t) & ~7u);
+	assert_int_equal(check_copy(t, fdt_totalsize(t)), ERROR_SYNTAX);
+	free(t);
+}
+
+static void names_of_properties_have_a_limit(void **state)
+{
+	char name[258];
+
+	(void)state;
+	memset(name, 'n', sizeof(name));
+	for (size_t n = 255; n <= 256; n++) {
+		void *t = begin();
+
+		name[n] = 0;
+		text(t, name, "");
+		name[n] = 'n';
+		t = finish(t);
+		assert_int_equal(check_copy(t, fdt_totalsize(t)), n == 255 ? 0 : ERROR_SYNTAX);
+		free(t);
+	}
+}
+
 static void *nested(unsigned depth)
 {
 	void *t = begin();
@@ -549,6 +601,51 @@ static void trees_that_are_too_deep_together_are_refused(void **state)
 	free(tree);
 }
 
+/* A tree or an overlay with one large property. */
+static void *large(const char *target_path, int n)
+{
+	size_t size = (size_t)n + SIZE;
+	char *t = malloc(size), *value = calloc(1, (size_t)n);
+
+	assert_true(t && value);
+	assert_int_equal(fdt_create(t, (int)size), 0);
+	assert_int_equal(fdt_finish_reservemap(t), 0);
+	node(t, "");
+	if (target_path)
+		fragment(t, target_path);
+	bytes(t, target_path ? "more" : "much", value, n);
+	if (target_path) {
+		leave(t);
+		leave(t);
+	}
+	free(value);
+	return finish(t);
+}
+
+static void trees_that_are_too_large_together_are_refused(void **state)
+{
+	void *tree = large(NULL, DEVICE_TREE_MAX - SIZE);
+
+	(void)state;
+	void *t = apply(tree, large("/", SIZE / 2), 0);
+	assert_int_equal(property(t, "/", "more").n, SIZE / 2);
+	free(t);
+	assert_null(apply(tree, large("/", SIZE), ERROR_SPACE));
+	free(tree);
+}
+
+static void an_overlay_that_would_take_too_long_is_refused(void **state)
+{
+	void *tree = large(NULL, 1 << 20);
+
+	(void)state;
+	void *t = apply(tree, large("/", 56 << 10), 0);
+	assert_non_null(t);
+	free(t);
+	assert_null(apply(tree, large("/", 64 << 10), ERROR_SPACE));
+	free(tree);
+}
+
 static void an_overlay_that_does_not_fit_is_refused(void **state)
 {
 	char *tree = board(), *o = by_path("/bus/fan"), *copy;
@@ -563,6 +660,7 @@ static void an_overlay_that_does_not_fit_is_refused(void **state)
 	assert_int_equal(device_tree_apply(tree, o, fdt_totalsize(o), copy, n), ERROR_SPACE);
 	free(o);
 	assert_int_equal(device_tree_copy(tree, copy, n - 1), ERROR_SPACE);
+	assert_int_equal(device_tree_copy(tree, copy, (size_t)INT32_MAX + 1 + n), ERROR_SPACE);
 	free(copy);
 	free(tree);
 }
@@ -682,6 +780,9 @@ int main(void)
 		cmocka_unit_test(a_property_that_leads_back_to_itself_does_not_pass),
 		cmocka_unit_test(every_tag_is_looked_at),
 		cmocka_unit_test(one_root_without_a_name_is_wanted),
+		cmocka_unit_test(blocks_begin_where_words_do),
+		cmocka_unit_test(the_list_of_reserved_memory_has_an_end),
+		cmocka_unit_test(names_of_properties_have_a_limit),
 		cmocka_unit_test(nodes_may_be_as_deep_as_in_linux),
 		cmocka_unit_test(names_of_properties_end_in_the_strings),
 		cmocka_unit_test(damaged_trees_do_no_harm),
@@ -697,6 +798,8 @@ int main(void)
 		cmocka_unit_test(labels_that_are_no_paths_are_refused),
 		cmocka_unit_test(targets_by_alias_are_refused),
 		cmocka_unit_test(trees_that_are_too_deep_together_are_refused),
+		cmocka_unit_test(trees_that_are_too_large_together_are_refused),
+		cmocka_unit_test(an_overlay_that_would_take_too_long_is_refused),
 		cmocka_unit_test(an_overlay_that_does_not_fit_is_refused),
 		cmocka_unit_test(the_record_is_in_chosen_whole_and_in_parts),
 		cmocka_unit_test(a_record_of_an_earlier_boot_is_replaced),
