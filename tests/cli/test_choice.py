@@ -303,12 +303,26 @@ def test_help_and_man_page_name_the_same_options_and_commands(system):
         assert re.search(rf'^\.BI? "?granule {command}\b', page, re.M), command
 
 
-def test_the_man_page_formats_without_warnings():
+def test_the_boot_managers_man_page_names_every_key_of_loader_conf_and_of_the_menu():
+    page = (TOP / "docs/granule-boot.7").read_text().replace("\\-", "-")
+    keys = re.findall(r'SPAN\("([a-z-]+)"\)', (TOP / "core/loader_conf.c").read_text())
+    assert {"timeout", "editor", "env-block"} <= set(keys)
+    for key in keys:
+        assert re.search(rf'(?<![a-z-]){key}(?![a-z-])', page), key
+    shown = re.search(r"struct span menu_help.*?^}", (TOP / "efi/boot/menu_draw.c").read_text(), re.S | re.M).group()
+    menu = page[page.index(".SH MENU"):page.index(".SH VARIABLES")]
+    for line in re.findall(r'"([^"]+?)   ', shown):
+        for key in line.split():
+            assert re.search(rf"(?<!\w){re.escape(key.split('-')[0])}", menu), key
+
+
+@pytest.mark.parametrize("page", ["granule.1", "granule-boot.7"])
+def test_the_man_pages_format_without_warnings(page):
     import shutil
 
     if not shutil.which("man"):
         pytest.skip("man is not installed")
-    done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(TOP / "docs/granule.1")],
+    done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(TOP / "docs" / page)],
                           capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
 
