@@ -35,6 +35,9 @@ struct boot {
 	struct failure *failures; /* entries that cannot be started, in the order they were found out */
 	size_t n_failures;
 	struct choose_input input;
+	const struct entry *counted; /* whose boot is counted down already */
+	bool menu_key;               /* a key asked for the hidden menu */
+	bool menu_shown;
 };
 
 /* The volume that an entry and its files are on. */
@@ -93,9 +96,9 @@ void count_boot(struct boot *b, struct entry *entry);
 
 /* ---- start.c ---- */
 
-/* Loads and starts an entry. Comes back only if that failed; the entry is then marked. `result` is why it was
- * chosen, for the boot record. */
-void entry_start(struct boot *b, struct entry *entry, const struct choose_result *result);
+/* Loads and starts an entry. Comes back with TRUE if that failed, the entry is then marked; with FALSE if a key
+ * asked for the hidden menu while it was loaded. `result` is why it was chosen, for the boot record. */
+BOOLEAN entry_start(struct boot *b, struct entry *entry, const struct choose_result *result);
 
 /* ---- tree.c ---- */
 
@@ -131,5 +134,8 @@ BOOLEAN firmware_map_check(UINTN *ret_conflicts, UINT64 *ret_first);
  * MENU_QUIT to go back to firmware, or SIZE_MAX to go on with `chosen`, which is decided anew when a person
  * changed the default. Options of entries may be others then. */
 size_t menu_run(struct boot *b, struct choose_result *chosen);
+
+/* Whether a key asks for the hidden menu, which was not shown yet. */
+BOOLEAN menu_is_asked_for(struct boot *b);
 
 #endif

@@ -42,7 +42,8 @@ void count_boot(struct boot *b, struct entry *e)
 {
 	if (!e->counter.present)
 		return;
-	BOOLEAN renamed = b->conf.count_boots && rename_entry(b, e);
+	BOOLEAN renamed = b->conf.count_boots && b->counted != e && rename_entry(b, e);
+	b->counted = e;
 	struct span path = in_folder(e, e->file_name);
 	/* A unified image is the file that was renamed. */
 	if (renamed && e->type == ENTRY_TYPE2)

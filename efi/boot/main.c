@@ -45,29 +45,39 @@ static void reboot_on_error(const struct boot *b, const struct entry *failed)
 	efi_reboot();
 }
 
+/* Lets a person choose, if one wants to. TRUE: back to firmware. */
+static BOOLEAN ask(struct boot *b, struct choose_result *result)
+{
+	size_t picked = menu_run(b, result);
+
+	if (picked < b->n_entries) {
+		result->index = picked;
+		result->rule = RULE_MENU;
+	}
+	return picked == MENU_QUIT;
+}
+
 /* Comes back with TRUE when a person wants to go back to firmware, FALSE when nothing is left to start. */
 static BOOLEAN boot_entries(struct boot *b)
 {
 	struct choose_result result;
 
 	choose(&b->input, &result);
-	size_t picked = menu_run(b, &result);
-	if (picked == MENU_QUIT)
+	if (ask(b, &result))
 		return TRUE;
-	if (picked != SIZE_MAX) {
-		result.index = picked;
-		result.rule = RULE_MENU;
-	}
 	if (b->conf.random_seed && result.index != SIZE_MAX)
 		efi_random_seed_process(b->volumes[VOLUME_OWN].root);
 	while (result.index != SIZE_MAX) {
 		struct entry *e = b->entries[result.index];
 
 		say_choice(b, &result);
-		entry_start(b, e, &result);
-		reboot_on_error(b, e);
-		/* It came back: it is marked now, and the next choice is another. */
-		choose(&b->input, &result);
+		if (entry_start(b, e, &result)) {
+			reboot_on_error(b, e);
+			/* It came back: it is marked now, and the next choice is another. */
+			choose(&b->input, &result);
+		} else if (ask(b, &result)) {
+			return TRUE;
+		}
 	}
 	publish_none(b, &result);
 	return FALSE;

@@ -333,9 +333,15 @@ static enum after run(struct menu *m)
 	return after;
 }
 
+BOOLEAN menu_is_asked_for(struct boot *b)
+{
+	b->menu_key = b->conf.menu == MENU_HIDDEN && !b->menu_shown && console_early_key();
+	return b->menu_key;
+}
+
 size_t menu_run(struct boot *b, struct choose_result *chosen)
 {
-	bool pressed = b->conf.menu != MENU_DISABLED && console_early_key();
+	bool pressed = b->menu_key || (b->conf.menu != MENU_DISABLED && console_early_key());
 	char message[MESSAGE_SIZE];
 	struct menu m = {
 		.b = b,
@@ -346,11 +352,13 @@ size_t menu_run(struct boot *b, struct choose_result *chosen)
 		.message = text_in(message, sizeof(message)),
 	};
 
+	b->menu_key = false;
 	if (b->conf.menu == MENU_DISABLED || (b->conf.menu == MENU_HIDDEN && !pressed) ||
 	    !console_present() || !b->n_entries)
 		return SIZE_MAX;
 
 	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeMenuUSec", efi_now_us());
+	b->menu_shown = true;
 	BS->SetWatchdogTimer(0, WATCHDOG_CODE, 0, NULL);
 	read_settings(&m);
 	m.list = (struct menu_list){ .n = b->n_entries,

@@ -27,7 +27,7 @@ static void add(struct text *t, const char *s)
 struct span menu_why_unusable(const struct boot *b, const struct entry *e)
 {
 	for (size_t i = 0; e->unusable && i < b->n_failures; i++)
-		if (span_equal(b->failures[i].id, e->id))
+		if (!b->failures[i].left_out && span_equal(b->failures[i].id, e->id))
 			return b->failures[i].text;
 	return SPAN_NONE;
 }

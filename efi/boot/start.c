@@ -61,8 +61,8 @@ static CHAR16 *load_options(const struct entry *e, UINTN *ret_bytes)
 	return text;
 }
 
-/* Loads the program. Returns NULL, or what is wrong with its file. */
-static const char *load(struct boot *b, struct entry *e, struct start *s)
+/* Loads the program, which takes most of the loader's time. */
+static BOOLEAN load(struct boot *b, struct entry *e, struct start *s)
 {
 	EFI_STATUS status = efi_load_image(b->image, b->volumes[e->volume].device, e->bls.path, &s->image);
 
@@ -70,7 +70,9 @@ static const char *load(struct boot *b, struct entry *e, struct start *s)
 		s->image = NULL;
 	else
 		status = BS->HandleProtocol(s->image, &loaded_image_guid, (VOID **)&s->loaded);
-	return EFI_ERROR(status) ? efi_status_text(status) : NULL;
+	if (EFI_ERROR(status))
+		entry_fail_object(b, e, e->bls.path, efi_status_text(status));
+	return !EFI_ERROR(status);
 }
 
 /* A unified image brings its own initrd and joins what we offer to it (systemd-stub 258 and later). */
@@ -93,13 +95,8 @@ static BOOLEAN offer_initrd(struct boot *b, struct entry *e, struct start *s)
 
 static BOOLEAN prepare(struct boot *b, struct entry *e, struct start *s, const struct choose_result *result)
 {
-	const char *wrong = load(b, e, s);
 	UINTN bytes;
 
-	if (wrong) {
-		entry_fail_object(b, e, e->bls.path, wrong);
-		return FALSE;
-	}
 	efi_measure_choice(e->id, e->page_size);
 	if (!offer_initrd(b, e, s))
 		return FALSE;
@@ -127,7 +124,6 @@ static void run(struct boot *b, struct entry *e, struct start *s, const struct c
 	publish_selected(e, record);
 	EFI_STATUS status = BS->StartImage(s->image, NULL, NULL);
 	s->image = NULL; /* firmware unloads an application that came back */
-	publish_none(b, NULL);
 	efi_free((void *)record.p);
 	struct span what = efi_join(e->bls.path, " came back: ", span_of(efi_status_text(status)));
 	entry_fail(b, e, what);
@@ -148,21 +144,27 @@ static void act(struct boot *b, struct entry *e)
 	entry_fail_object(b, e, SPAN("firmware"), efi_status_text(status));
 }
 
-void entry_start(struct boot *b, struct entry *e, const struct choose_result *result)
+BOOLEAN entry_start(struct boot *b, struct entry *e, const struct choose_result *result)
 {
 	struct start s = { 0 };
+	BOOLEAN interrupted = FALSE;
 
 	if (e->action != ACTION_START) {
 		act(b, e);
-		return;
+		return TRUE;
 	}
 	/* Before all else: what goes wrong from here on was a try. */
 	count_boot(b, e);
-	if (prepare(b, e, &s, result))
-		run(b, e, &s, result);
+	if (load(b, e, &s)) {
+		interrupted = menu_is_asked_for(b);
+		if (!interrupted && prepare(b, e, &s, result))
+			run(b, e, &s, result);
+	}
+	publish_none(b, NULL);
 	if (s.image)
 		BS->UnloadImage(s.image);
 	efi_device_tree_withdraw(s.tree);
 	efi_initrd_withdraw(s.initrd);
 	efi_free(s.options);
+	return !interrupted;
 }

@@ -3,16 +3,18 @@
 
 import json
 import re
+import subprocess
 import time
 
 import pytest
 
-from guest import kernel, with_header_page_size
+from guest import ESP_START, kernel, with_header_page_size
 from machine import ARM64_FIRMWARE, READY, STARTS_LOADER, WITHOUT_16K, Hang
 from screen import Screen
 
 ON_EVERY_FIRMWARE = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
 
+LOADER = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 HELP = "h all keys"
 DOWN, END, HOME, PAGE_DOWN, ESCAPE = "\x1b[B", "\x1b[F", "\x1b[H", "\x1b[6~", "\x1b"
 
@@ -260,6 +262,57 @@ def test_what_the_cpu_lacks_is_started_only_by_a_person_who_insists(esp, boot):
     entries(esp, ("4k", "16k"))
     menu = Menu(boot, cpu=WITHOUT_16K).open().select("Kernel 16k")
     menu.press("\r", "Press it again to try a kernel that this CPU does not support.")
+
+
+def loader_time(machine, name):
+    return int(machine.ok(f"tail -c +5 /sys/firmware/efi/efivars/LoaderTime{name}USec-{LOADER} | tr -d '\\000'"))
+
+
+def test_a_key_before_the_loader_starts_opens_the_hidden_menu_and_is_not_waited_for(esp, boot):
+    """EDK II looks at the serial line each 20 ms only: the byte may wait in the hardware."""
+    entries(esp, conf="")
+    menu = Menu(boot)
+    menu.machine.wait_for("BdsDxe: loading")
+    menu.machine.send(" ")
+    menu.open()
+    menu.machine.kill()
+
+    machine = boot()
+    assert loader_time(machine, "Exec") - loader_time(machine, "Init") < 30_000
+
+
+@ON_EVERY_FIRMWARE
+def test_a_key_that_is_held_down_while_firmware_starts_opens_the_hidden_menu(esp, boot):
+    """Whatever firmware reads for itself: what comes after that is seen until the kernel starts."""
+    entries(esp, conf="")
+    menu = Menu(boot, icount=False)
+    menu.machine.wait_for({"edk2": "UEFI firmware", "uboot": "Booting /efi"}[menu.machine.firmware])
+    for _ in range(2000):
+        if HELP in menu.screen.text:
+            break
+        menu.machine.send(" ")
+        menu.machine._read(0.03)
+        assert "Linux version" not in menu.machine.console and READY not in menu.machine.console
+    menu.open()
+
+
+@ON_EVERY_FIRMWARE
+def test_a_key_while_the_kernel_is_loaded_opens_the_hidden_menu_and_costs_one_try(esp, boot):
+    entries(esp, ("4k",), conf="")
+    (esp.path / "loader/entries/test-4k.conf").rename(esp.path / "loader/entries/test-4k+3.conf")
+    # A large file takes its time.
+    big = kernel("4k").read_bytes()
+    esp.add_file("/kernels/4k", big + bytes(60 << 20))
+    menu = Menu(boot, icount=False)
+    # The try is counted down first, and that is seen on the disk.
+    names = ["mdir", "-b", "-i", f"{menu.machine.disk}@@{ESP_START}", "::/loader/entries"]
+    deadline = time.monotonic() + 60
+    while "test-4k+2-1.conf" not in subprocess.run(names, capture_output=True, text=True).stdout:
+        assert time.monotonic() < deadline
+    menu.machine.send(" ")
+    menu.open()
+    machine = menu.boot()
+    assert machine.ok("ls /efi/loader/entries") == "test-4k+2-1.conf"
 
 
 @ON_EVERY_FIRMWARE
