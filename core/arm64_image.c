@@ -95,11 +95,14 @@ static enum image_container compressed_container(const void *head, size_t size)
 	return CONTAINER_UNKNOWN;
 }
 
-static bool find_section(const void *head, const struct pe *pe, struct span name, struct pe_section *ret)
+/* A unified kernel image has a kernel in one of its sections. */
+static bool has_kernel_section(const void *head, const struct pe *pe)
 {
+	struct pe_section s;
+
 	for (uint32_t i = 0; i < pe->n_sections; i++) {
-		pe_section_at(head, pe, i, ret);
-		if (span_equal(span_of(ret->name), name))
+		pe_section_at(head, pe, i, &s);
+		if (s.raw_size && span_equal(span_of(s.name), SPAN(".linux")))
 			return true;
 	}
 	return false;
@@ -108,7 +111,6 @@ static bool find_section(const void *head, const struct pe *pe, struct span name
 int image_head_parse(const void *head, size_t size, uint64_t file_size, struct image_head *ret,
 		     size_t *ret_offset)
 {
-	struct pe_section linux_section;
 	uint64_t needed;
 
 	*ret = (struct image_head){ .container = compressed_container(head, size) };
@@ -145,14 +147,9 @@ int image_head_parse(const void *head, size_t size, uint64_t file_size, struct i
 		ret->container = CONTAINER_ZBOOT;
 	else if (error != ERROR_MAGIC)
 		return error;
-	else if (find_section(head, &ret->pe, SPAN(".linux"), &linux_section) && linux_section.raw_size) {
+	else if (has_kernel_section(head, &ret->pe)) {
 		ret->container = CONTAINER_UKI;
 		ret->has_arm64 = false;
-		ret->uki_linux_offset = linux_section.raw_offset;
-		/* Sections are padded on disk; the virtual size is the payload's own. */
-		ret->uki_linux_size = linux_section.raw_size;
-		if (linux_section.virtual_size && linux_section.virtual_size < linux_section.raw_size)
-			ret->uki_linux_size = linux_section.virtual_size;
 	}
 	return 0;
 }

@@ -119,8 +119,6 @@ static const char *find_profile(const struct look *l, uint32_t n, struct kernel 
 	struct uki_part kernel = profile.parts[UKI_LINUX];
 	if (!kernel.size)
 		return "the profile that is asked for has no kernel";
-	l->head->uki_linux_offset = kernel.offset;
-	l->head->uki_linux_size = kernel.size;
 	*ret_kernel = (struct kernel){ .offset = kernel.offset, .size = kernel.size };
 	*ret_cmdline = profile.parts[UKI_CMDLINE];
 	return NULL;

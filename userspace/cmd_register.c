@@ -305,7 +305,7 @@ static int register_kernel(struct work *w, const struct kernel_file *kernel)
 	struct strings initrds = { 0 };
 	struct image_file image;
 	_cleanup_free_ char *problem = NULL;
-	int r = image_file_read(kernel->path, w->o->root, &image, &problem);
+	int r = image_file_read(kernel->path, w->o->root, 0, &image, &problem);
 
 	if (r < 0)
 		complain("%s: %s; skipped", kernel->path, problem);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <granule/error.h>
+#include <granule/uki.h>
 
 #include "image_file.h"
 
@@ -189,9 +190,9 @@ static int damaged(int error, size_t offset, char **ret_problem)
 	return -EBADMSG;
 }
 
-/* The kernel inside another container: unpacked, or a part of the file. */
-static char *inner_kernel(const struct image_head *head, const char *data, size_t size, size_t *ret_size,
-			  char **ret_problem)
+/* The kernel inside another container: unpacked, or, of a unified image, this part of the file. */
+static char *inner_kernel(const struct image_head *head, struct uki_part part, const char *data, size_t size,
+			  size_t *ret_size, char **ret_problem)
 {
 	if (is_compressed(head->container))
 		return unpack(data, size, ret_size, ret_problem);
@@ -200,21 +201,42 @@ static char *inner_kernel(const struct image_head *head, const char *data, size_
 			      ret_problem);
 
 	/* A UKI: pe_check_complete() made sure that the section lies within the file. */
-	*ret_size = head->uki_linux_size;
+	*ret_size = part.size;
 	char *copy = xalloc(*ret_size);
-	memcpy(copy, data + head->uki_linux_offset, *ret_size);
+	memcpy(copy, data + part.offset, *ret_size);
 	return copy;
 }
 
+/* Chooses the kernel of a profile. */
+static int find_profile(const char *data, uint32_t profile, struct image_file *ret, struct uki_part *ret_part,
+			char **ret_problem)
+{
+	struct uki_profile found;
+
+	uki_count_profiles(data, &ret->head.pe, &ret->n_profiles);
+	if (uki_find_profile(data, &ret->head.pe, profile, &found) < 0 || !found.parts[UKI_LINUX].size) {
+		*ret_problem = xprintf("no kernel in profile %u", profile);
+		return -ENOENT;
+	}
+	*ret_part = found.parts[UKI_LINUX];
+	return 0;
+}
+
 static int read_containers(const char *path, const char *root, const char *data, size_t size,
-			   struct image_file *ret, char **ret_problem)
+			   uint32_t profile, struct image_file *ret, char **ret_problem)
 {
 	struct image_head inner_head;
+	struct uki_part part = { 0 };
 	size_t offset, inner_size;
 	int error = image_head_parse(data, size, size, &ret->head, &offset);
 
 	if (error)
 		return damaged(error, offset, ret_problem);
+	if (ret->head.container == CONTAINER_UKI) {
+		error = find_profile(data, profile, ret, &part, ret_problem);
+		if (error)
+			return error;
+	}
 	if (ret->head.has_pe)
 		ret->architecture = pe_machine_name(ret->head.pe.machine);
 	if (ret->head.container == CONTAINER_UNKNOWN)
@@ -224,7 +246,7 @@ static int read_containers(const char *path, const char *root, const char *data,
 		return 0;
 	}
 
-	_cleanup_free_ char *inner = inner_kernel(&ret->head, data, size, &inner_size, ret_problem);
+	_cleanup_free_ char *inner = inner_kernel(&ret->head, part, data, size, &inner_size, ret_problem);
 	if (!inner)
 		return -EBADMSG;
 	error = image_head_parse(inner, inner_size, inner_size, &inner_head, &offset);
@@ -235,7 +257,8 @@ static int read_containers(const char *path, const char *root, const char *data,
 	} else if (inner_head.container == CONTAINER_ZBOOT) {
 		/* A UKI around a zboot kernel. */
 		size_t n;
-		_cleanup_free_ char *kernel = inner_kernel(&inner_head, inner, inner_size, &n, ret_problem);
+		_cleanup_free_ char *kernel =
+			inner_kernel(&inner_head, part, inner, inner_size, &n, ret_problem);
 		if (!kernel)
 			return -EBADMSG;
 		if (image_head_parse(kernel, n, n, &inner_head, &offset) == 0)
@@ -246,12 +269,13 @@ static int read_containers(const char *path, const char *root, const char *data,
 	return 0;
 }
 
-int image_file_read(const char *path, const char *root, struct image_file *ret, char **ret_problem)
+int image_file_read(const char *path, const char *root, uint32_t profile, struct image_file *ret,
+		    char **ret_problem)
 {
 	_cleanup_free_ char *data = NULL;
 	size_t size;
 
-	*ret = (struct image_file){ .architecture = "unknown" };
+	*ret = (struct image_file){ .architecture = "unknown", .n_profiles = 1 };
 	*ret_problem = NULL;
 	int r = read_file(path, IMAGE_MAX, &data, &size);
 	if (r < 0) {
@@ -260,7 +284,7 @@ int image_file_read(const char *path, const char *root, struct image_file *ret, 
 	}
 	if (root[0] == '/' && !root[1])
 		root = "";
-	return read_containers(path, root, data, size, ret, ret_problem);
+	return read_containers(path, root, data, size, profile, ret, ret_problem);
 }
 
 void image_file_free(struct image_file *image)

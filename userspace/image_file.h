@@ -21,13 +21,16 @@ struct image_file {
 	enum image_kind kind;
 	enum page_size page_size;
 	enum image_evidence evidence;
-	char *release; /* "6.12.0-211.el10_2.aarch64+64k"; NULL if not found */
+	uint32_t n_profiles; /* of a unified kernel image; 1 of others */
+	char *release;       /* "6.12.0-211.el10_2.aarch64+64k"; NULL if not found */
 };
 
-/* Reads a kernel file. `root` is where configs of the system are looked for. Returns 0 also for a file that
- * is no kernel (all unknown); -errno if it cannot be read; -EBADMSG if it is damaged. *ret_problem is then a
- * phrase for people, to be freed. */
-int image_file_read(const char *path, const char *root, struct image_file *ret, char **ret_problem);
+/* Reads a kernel file; of a unified kernel image, the kernel of this profile. `root` is where configs of the
+ * system are looked for. Returns 0 also for a file that is no kernel (all unknown); -errno if it cannot be
+ * read; -EBADMSG if it is damaged; -ENOENT for a profile without kernel. *ret_problem is then a phrase for
+ * people, to be freed. */
+int image_file_read(const char *path, const char *root, uint32_t profile, struct image_file *ret,
+		    char **ret_problem);
 void image_file_free(struct image_file *image);
 
 /* "none", "header", "config", "embedded-config", "strings". */

@@ -50,7 +50,6 @@ struct image_head {
 	struct arm64_image arm64;
 	struct pe pe;
 	struct zboot zboot;
-	uint32_t uki_linux_offset, uki_linux_size; /* section .linux of a UKI, in the file */
 };
 
 /* Reads the 64-byte header of an arm64 Image. ERROR_TRUNCATED if size < 64, ERROR_MAGIC without ARM\x64. */

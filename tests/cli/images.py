@@ -66,7 +66,8 @@ def zboot(kernel, compression="gzip"):
 
 def uki(kernel, *sections, osrel="ID=test\n", machine="arm64"):
     """A unified kernel image: .osrel and .linux, then (name, content) of more sections. ".profile" begins one."""
-    sections = ([(".osrel", osrel)] if osrel is not None else []) + [(".linux", kernel)] + list(sections)
+    first = [(name, content) for name, content in ((".osrel", osrel), (".linux", kernel)) if content is not None]
+    sections = first + list(sections)
     start = 0x400 + -(-40 * len(sections) // 512) * 512
     table, data = [], b""
     for name, content in sections:

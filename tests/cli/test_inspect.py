@@ -6,7 +6,7 @@ import pytest
 import images
 
 SIZES = {1: "4k", 2: "16k", 3: "64k"}
-KEYS = ["path", "arch", "container", "page_size", "kind", "evidence", "release"]
+KEYS = ["path", "arch", "container", "profile", "page_size", "kind", "evidence", "release"]
 
 
 def inspect(system, data, name="kernel", **files):
@@ -46,6 +46,24 @@ def test_unified_kernel_images_are_looked_into(system):
     assert (facts["container"], facts["page_size"], facts["kind"]) == ("uki", "64k", "fixed")
     facts = inspect(system, images.uki(images.zboot(images.arm64(1))))
     assert (facts["container"], facts["page_size"], facts["kind"]) == ("uki", "4k", "fixed")
+
+
+def test_each_profile_of_a_unified_image_is_looked_into(system):
+    path = system.root / "a.efi"
+    path.write_bytes(images.uki(images.arm64(1, release="6.1.0"), (".profile", "ID=a"), (".profile", "ID=b"),
+                                (".linux", images.zboot(images.arm64(3, release="6.12.0")))))
+    facts = json.loads(system.ok("inspect", "--json", path))
+    assert [(f["path"], f["profile"], f["page_size"], f["release"]) for f in facts] == [
+        (str(path), 0, "4k", "6.1.0"), (str(path), 1, "64k", "6.12.0")]
+    assert f"{path}@1" in system.ok("inspect", path)
+
+
+def test_a_profile_without_kernel_is_named(system):
+    path = system.root / "a.efi"
+    path.write_bytes(images.uki(None, (".profile", "ID=a"), (".profile", "ID=b"), (".linux", images.arm64(2))))
+    done = system.run("inspect", "--json", path)
+    assert done.returncode == 1 and f"{path}: no kernel in profile 0" in done.stderr
+    assert [(f["profile"], f["page_size"]) for f in json.loads(done.stdout)] == [(1, "16k")]
 
 
 def test_an_open_header_without_evidence_is_unknown_and_never_4k(system):

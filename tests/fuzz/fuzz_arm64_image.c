@@ -59,8 +59,8 @@ static void check_head(struct span file, uint64_t file_size)
 		CHECK(h.pe.header_end <= file.n);
 	if (h.container == CONTAINER_ZBOOT)
 		CHECK(h.has_pe && (uint64_t)h.zboot.payload_offset + h.zboot.payload_size <= file_size);
-	if (h.container == CONTAINER_UKI && h.uki_linux_size)
-		CHECK(h.has_pe && (uint64_t)h.uki_linux_offset + h.uki_linux_size <= file_size);
+	if (h.container == CONTAINER_UKI)
+		CHECK(h.has_pe && memmem(file.p, file.n, ".linux", 6));
 }
 
 static void check_arm64(struct span file)
