@@ -9,6 +9,7 @@ import pytest
 import signing
 from guest import BUILD, Esp, kernel, make_disk
 from machine import Machine
+from test_errors import entry_files
 from test_secure_boot import MARK, REFUSED
 from tpm import EV_IPL, Report, Swtpm
 
@@ -52,6 +53,21 @@ def test_x64_lists_its_one_page_size(x64, tmp_path):
     with machine() as m:
         m.start(wait=False)
         m.wait_for(r"page sizes of this CPU: 4k *>\* 1  4K   program.*\* boots by itself: a-program\.conf")
+
+
+def test_x64_counts_tries_and_goes_on_until_nothing_is_left(x64, tmp_path):
+    esp, machine = x64
+    esp.add_file("/comes-back.efi", BUILD / "x64/tests/e2e/efi/report.efi")
+    (esp.path / "loader/entries/a-last.conf").write_text("efi /comes-back.efi\noptions last words\n")
+    (esp.path / "loader/entries/b-counted+3.conf").write_text("efi /comes-back.efi\n")
+    (esp.path / "loader/entries/c-bad+0-3.conf").write_text("efi /comes-back.efi\n")
+    make_disk(tmp_path / "disk", esp.path)
+    with machine() as m:
+        m.start(wait=False)
+        for entry in ("b-counted", "a-last", "c-bad"):
+            m.wait_for(rf"{entry}\.conf: /comes-back\.efi came back")
+        m.wait_for("no entry can be started, back to firmware")
+    assert entry_files(tmp_path / "disk") == ["a-last.conf", "b-counted+2-1.conf", "c-bad+0-4.conf"]
 
 
 @pytest.mark.skipif(bool(signing.missing()), reason="missing: " + ", ".join(signing.missing()))
