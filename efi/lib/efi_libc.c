@@ -4,11 +4,15 @@
 
 extern EFI_HANDLE LibImageHandle; /* set by InitializeLib() */
 
+/* Compilers call these four on their own, and when programs are optimized as a whole that is found out too
+ * late. */
+#define KEPT __attribute__((used))
+
 /* The C library's own declarations would come with headers that firmware's world does not have. */
-void *memcpy(void *to, const void *from, size_t n);
-void *memset(void *p, int c, size_t n);
-void *memmove(void *to, const void *from, size_t n);
-int memcmp(const void *a, const void *b, size_t n);
+KEPT void *memcpy(void *to, const void *from, size_t n);
+KEPT void *memset(void *p, int c, size_t n);
+KEPT void *memmove(void *to, const void *from, size_t n);
+KEPT int memcmp(const void *a, const void *b, size_t n);
 void *memchr(const void *p, int c, size_t n);
 size_t strlen(const char *s);
 size_t strnlen(const char *s, size_t max);
