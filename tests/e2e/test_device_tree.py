@@ -2,12 +2,13 @@
 """Device trees on machines without ACPI: the record in /chosen, trees and overlays from files."""
 
 import json
+import random
 import shutil
 import subprocess
 
 import pytest
 
-from guest import kernel, make_disk, run
+from guest import TOP, kernel, make_disk, run
 from machine import ALL_SIZES, Machine
 from test_main_job import refuses_to_run
 
@@ -154,3 +155,45 @@ def test_an_overlay_that_does_not_apply_is_left_out_whole(esp, boot, board, tmp_
     assert "path.dtbo" not in record
     status = json.loads(m.ok("granule status --json"))
     assert len(status["left_out"]) == 3 and status["failures"] == []
+
+
+def mutants(data, n):
+    """The same with some of its words replaced by numbers that mean something, or too much."""
+    rng = random.Random(64)
+    for _ in range(n):
+        mutant = bytearray(data)
+        for _ in range(rng.randint(1, 3)):
+            at = 4 * rng.randrange(len(data) // 4)
+            mutant[at:at + 4] = rng.choice([0, 1, 2, 3, 4, 9, 0x7fffffff, 0xfffffff4, 0xfffffffe]).to_bytes(4, "big")
+        yield bytes(mutant)
+
+
+def test_hostile_overlays_never_stop_the_boot(esp, boot, board, tmp_path):
+    """Those of the fuzz corpus, which brought down what came before, and mutants."""
+    corpus = [f.read_bytes()[2:] for f in sorted((TOP / "tests/fuzz/corpus/device_tree").glob("overlay-*"))]
+    hostile = corpus + list(mutants(overlay(tmp_path, BY_LABEL), 15 * 4 - len(corpus)))
+    esp.add_file("/board.dtb", board)
+    esp.add_file("/kernels/back", refuses_to_run(kernel("4k").read_bytes()))
+    for i, data in enumerate(hostile):
+        esp.add_file(f"/o/{i}", data)
+    for i in range(0, len(hostile), 15):
+        names = [f"/o/{k}" for k in range(i, min(i + 15, len(hostile)))]
+        esp.add_entry(f"hostile-{i}", "/kernels/back", "1", sort_key="1", devicetree="/board.dtb",
+                      devicetree_overlay=" ".join(names))
+    add(esp, "good", sort_key="2")
+    m = boot()
+    assert read(m, "chosen/granule,entry") == "good.conf"
+    assert m.console.count("came back") == 4
+    assert m.console.count(" left out: ") > 20
+
+
+def test_hostile_trees_never_stop_the_boot(esp, boot, board):
+    esp.add_file("/kernels/back", refuses_to_run(kernel("4k").read_bytes()))
+    for i, data in enumerate(mutants(board.read_bytes(), 40)):
+        esp.add_file(f"/t/{i}", data)
+        esp.add_entry(f"hostile-{i}", "/kernels/back", "1", sort_key="1", devicetree=f"/t/{i}", initrd=None)
+    add(esp, "good", sort_key="2")
+    m = boot()
+    assert read(m, "chosen/granule,entry") == "good.conf"
+    assert m.console.count("granule-boot: hostile-") >= 40
+    assert read(m, "test-mark") is None

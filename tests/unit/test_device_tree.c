@@ -1,61 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Device trees: overlays, and the record in /chosen. Trees are written with libfdt's sequential writer. */
-#include "unit.h"
-
-#include <libfdt.h>
+#include "device_tree_file.h"
 
 #include <granule/boot_record.h>
 #include <granule/device_tree.h>
 #include <granule/error.h>
-
-#define SIZE 4096
-
-/* A tree that is being written; on the heap, so that a byte too far is noticed. */
-static void *begin(void)
-{
-	void *t = calloc(1, SIZE);
-
-	assert_non_null(t);
-	assert_int_equal(fdt_create(t, SIZE), 0);
-	assert_int_equal(fdt_finish_reservemap(t), 0);
-	assert_int_equal(fdt_begin_node(t, ""), 0);
-	return t;
-}
-
-static void node(void *t, const char *name)
-{
-	assert_int_equal(fdt_begin_node(t, name), 0);
-}
-
-static void leave(void *t)
-{
-	assert_int_equal(fdt_end_node(t), 0);
-}
-
-static void text(void *t, const char *name, const char *value)
-{
-	assert_int_equal(fdt_property_string(t, name, value), 0);
-}
-
-static void bytes(void *t, const char *name, const void *value, int n)
-{
-	assert_int_equal(fdt_property(t, name, value, n), 0);
-}
-
-static void number(void *t, const char *name, uint32_t value)
-{
-	assert_int_equal(fdt_property_u32(t, name, value), 0);
-}
-
-/* Closes the root; the copy has not a byte to spare. */
-static void *finish(void *t)
-{
-	leave(t);
-	assert_int_equal(fdt_finish(t), 0);
-	struct span copy = exact_bytes(t, fdt_totalsize(t));
-	free(t);
-	return (void *)copy.p;
-}
 
 /* A board with a bus that has a label, and a fan on it. */
 static void *board(void)
@@ -133,14 +82,6 @@ static void *by_path(const char *path)
 	leave(t);
 	leave(t);
 	return finish(t);
-}
-
-static struct span property(const void *t, const char *path, const char *name)
-{
-	int n = 0;
-	const char *p = fdt_getprop(t, fdt_path_offset(t, path), name, &n);
-
-	return (struct span){ p, p ? (size_t)n : 0 };
 }
 
 /* Applies and frees the overlay; the result is to be freed, NULL if it does not apply. The tree must not have
