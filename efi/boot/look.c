@@ -43,7 +43,7 @@ static struct looks *looks_of(struct boot *b)
 {
 	if (!b->looks) {
 		b->looks = efi_new(struct looks, 1);
-		b->looks->memory = efi_new(char, LOOK_MEMORY);
+		b->looks->memory = efi_alloc_unset(LOOK_MEMORY);
 	}
 	return b->looks;
 }

@@ -7,7 +7,7 @@
 
 extern EFI_HANDLE LibImageHandle; /* of gnu-efi, set by InitializeLib() */
 
-void *efi_alloc(UINTN size)
+void *efi_alloc_unset(UINTN size)
 {
 	VOID *p = NULL;
 
@@ -16,6 +16,13 @@ void *efi_alloc(UINTN size)
 			ST->ConOut->OutputString(ST->ConOut, L"granule-boot: out of memory\r\n");
 		BS->Exit(LibImageHandle, EFI_OUT_OF_RESOURCES, 0, NULL);
 	}
+	return p;
+}
+
+void *efi_alloc(UINTN size)
+{
+	VOID *p = efi_alloc_unset(size);
+
 	BS->SetMem(p, size, 0);
 	return p;
 }

@@ -19,6 +19,9 @@ void *efi_alloc(UINTN size);
 
 #define efi_new(type, n) ((type *)efi_alloc(sizeof(type) * (n)))
 
+/* The same with anything in it, for large buffers, where zeros would take time. */
+void *efi_alloc_unset(UINTN size);
+
 /* Zeroed memory that is never freed, for what is wanted in many small pieces: cheaper than a piece of pool
  * each. */
 void *efi_keep(UINTN size);
