@@ -171,6 +171,27 @@ def test_read_only_variables_lead_to_the_block_when_the_loader_is_granule_boot(m
     assert done.returncode == 1 and "cannot be armed" in done.stderr
 
 
+def test_grub_editenv_and_granule_read_what_the_other_writes(machine):
+    if not shutil.which("grub-editenv"):
+        pytest.skip("missing: grub-editenv (package grub-common)")
+
+    def editenv(*arguments):
+        return subprocess.run(["grub-editenv", machine.env_file, *arguments], check=True, stdout=subprocess.PIPE,
+                              text=True).stdout
+
+    machine.ok("once", "64k", "--force")
+    assert editenv("list") == "next_entry=os-64k.conf\n"
+    editenv("set", "saved_entry=os-16k", "other=with blank")
+    assert next_id(machine) == "os-64k.conf"
+    machine.ok("once", "none")
+    assert editenv("list") == "saved_entry=os-16k\nother=with blank\n" and next_id(machine) == "os-16k.conf"
+    machine.env_file.unlink()
+    editenv("create")
+    editenv("set", "next_entry=os-16k.conf")
+    machine.ok("once", "4k", "--force")
+    assert editenv("list") == "next_entry=os-4k.conf\n" and machine.env_file.stat().st_size == 1024
+
+
 # ---- faults ----
 
 WIDE = "x=" + "y" * 480  # its end, and what follows, is in the second half of the block
