@@ -122,10 +122,12 @@ def test_a_real_shim_adds_the_key_of_the_owner(esp, secure, shim):
     add_kernel(esp, "owners", owner.sign(kernel("4k")), "1")
     add_kernel(esp, "unsigned", kernel("16k"), "2")
     add_kernel(esp, "comes-back", owner.sign(REPORT), "3")
+    add_kernel(esp, "firmwares", firmware.sign(REPORT), "4")
     machine = secure()
     assert "granule-boot: enroll: returned without an error" in machine.console
     assert "@@SHIM 1" in machine.console, "a stub could not ask shim about its add-ons"
-    assert "comes-back.conf: /comes-back came back: aborted" in machine.console
+    for name in ("comes-back", "firmwares"):
+        assert f"{name}.conf: /{name} came back: aborted" in machine.console
     assert f"unsigned.conf: /unsigned: {REFUSED}" in machine.console
     assert booted(machine).endswith("owners.conf")
 
