@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from guest import ESP_START, kernel, with_header_page_size
+from guest import BUILD, ESP_START, kernel, with_header_page_size
 from machine import ARM64_FIRMWARE, READY, STARTS_LOADER, WITHOUT_16K, Hang
 from screen import Screen
 
@@ -343,3 +343,18 @@ def test_an_editor_that_was_left_open_does_not_keep_the_machine_down(esp, boot):
     menu.machine.send("eX")
     menu.machine.wait_for(READY)
     assert menu.machine.ok("cat /proc/cmdline") == "console=ttyAMA0 panic=5"
+
+
+@ON_EVERY_FIRMWARE
+@pytest.mark.parametrize("without", ["none", "no-input", "no-output", "broken"])
+def test_without_a_console_the_default_boots_whatever_the_menu_should_do(esp, boot, firmware, without):
+    program = BUILD / "aa64/tests/e2e/efi/no_console.efi"
+    esp.add_file("/EFI/BOOT/BOOTAA64.EFI", program)
+    esp.add_file("/program.efi", program)
+    esp.add_file(f"/{without}/granule.efi", BUILD / "granule-bootaa64.efi")
+    (esp.path / "loader/entries/a.conf").write_text("title A\nefi /program.efi\noptions started\n")
+    # A message about it must not do harm either.
+    (esp.path / "loader/entries/b.conf").write_text("title B\nefi /missing.efi\n")
+    (esp.path / "loader/loader.conf").write_text("timeout menu-force\n")
+    boot(wait=False).wait_for("@@STARTED@@")
+
