@@ -209,7 +209,9 @@ kernels:
 	@$(SETUP)/kernels.sh 4k 64k 16k
 
 peers:
-	@$(SETUP)/peers.sh trixie-arm64 bookworm-arm64 bookworm-shim-arm64 bullseye-shim-arm64
+	@$(SETUP)/peers.sh trixie-arm64 bookworm-arm64 bookworm-shim-arm64
+	@# Mirrors give up old releases one day; without it the test of that shim is skipped.
+	@$(SETUP)/peers.sh bullseye-shim-arm64 || true
 
 # ---- tests ---------------------------------------------------------------------------------------------------
 
