@@ -81,13 +81,24 @@ static bool is_later_profile(const struct entry *entry)
 	return entry->type == ENTRY_TYPE2 && entry->bls.profile;
 }
 
+static bool matches_first_profile(const struct entry *entry, struct span pattern)
+{
+	size_t at = pattern.n;
+
+	while (at > 0 && pattern.p[at - 1] != '@')
+		at--;
+	return at && entry->profile_name.n && !is_later_profile(entry) &&
+	       glob_match(span_cut(pattern, 0, at - 1), entry->id) &&
+	       glob_match(span_cut(pattern, at, pattern.n), entry->profile_name);
+}
+
 bool entry_matches(const struct entry *entry, struct span pattern)
 {
 	struct boot_counter split;
 
 	if (!pattern.n)
 		return false;
-	if (glob_match(pattern, entry->id))
+	if (glob_match(pattern, entry->id) || matches_first_profile(entry, pattern))
 		return true;
 	if (!boot_counter_parse(pattern, &split)) {
 		/* No suffix: compare with the name alone, which stands for the first profile of an image. */

@@ -177,6 +177,7 @@ const char *uki_entry(const struct file_source *file, struct span file_name,
 	read_keys(read[PROFILE], profile_keys, N_PROFILE_KEYS, names);
 	ret->bls.options = uki_clean_text(read[CMDLINE]);
 	ret->release = uki_clean_text(read[UNAME]);
+	ret->profile_name = names[PROFILE_ID];
 	ret->bls.start = BLS_START_UKI;
 	ret->bls.profile = n;
 	boot_counter_parse(file_name, &ret->counter);

@@ -37,8 +37,10 @@ static void add(struct boot *b, const char *id, const char *title, enum entry_ac
 /* Whether a file is granule-boot: its PE section says so. */
 static BOOLEAN is_granule_boot(EFI_FILE_HANDLE file)
 {
-	static const struct span name = { "#### LoaderInfo: " GRANULE_BOOT_NAME " ",
-					  sizeof("#### LoaderInfo: " GRANULE_BOOT_NAME " ") - 1 };
+	/* Behind "#### ": with these signs here too, others' tools would find this for the mark of the
+	 * program. */
+	static const struct span name = { "LoaderInfo: " GRANULE_BOOT_NAME " ",
+					  sizeof("LoaderInfo: " GRANULE_BOOT_NAME " ") - 1 };
 	char *head = efi_new(char, PE_HEAD_SIZE), text[64];
 	struct pe pe;
 	size_t offset;
@@ -53,7 +55,7 @@ static BOOLEAN is_granule_boot(EFI_FILE_HANDLE file)
 			pe_section_at(head, &pe, i, &s);
 			found = span_equal(span_of(s.name), SPAN(".sdmagic")) &&
 				!EFI_ERROR(efi_read_at(file, s.raw_offset, text, sizeof(text), &got)) &&
-				span_starts((struct span){ text, got }, name);
+				got > 5 && span_starts((struct span){ text + 5, got - 5 }, name);
 		}
 	}
 	efi_free(head);

@@ -36,7 +36,8 @@ struct entry {
 	struct span
 		id; /* as in LoaderEntries: file name in lower case, without counter; "@PROFILE" may follow */
 	struct span file_name;
-	struct span release; /* of the kernel, where a type 2 entry tells it apart from the version */
+	struct span profile_name; /* ID of the profile of a type 2 entry, if it has one */
+	struct span release;      /* of the kernel, where a type 2 entry tells it apart from the version */
 	struct boot_counter counter;
 	struct bls_entry bls;
 	enum image_kind kind;
@@ -76,7 +77,8 @@ const char *entry_unsupported_feature(const struct entry *entry);
 bool entry_supported(const struct entry *entry, page_size_set cpu);
 
 /* Whether a default, preferred or one-shot pattern names the entry: a glob on the id, also accepted without
- * suffix and with a boot counter. */
+ * suffix, with a boot counter, and with the name of a first profile ("IMAGE.efi@NAME", as bootctl 257 has
+ * it). */
 bool entry_matches(const struct entry *entry, struct span pattern);
 
 /* Menu order of the Boot Loader Specification: exhausted entries last; with sort-key before without;

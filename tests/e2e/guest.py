@@ -95,7 +95,8 @@ class Cpio:
 def needed_libraries(program, root):
     """Shared libraries of a program, and theirs, from below root."""
     readelf = "readelf" if root == Path("/") else "aarch64-linux-gnu-readelf"
-    folders = [root / d for d in ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib", "usr/lib")]
+    folders = [root / d for d in ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib", "usr/lib",
+                                  "usr/lib/aarch64-linux-gnu/systemd")]
     found, todo = {}, [program]
     while todo:
         for name in re.findall(r"\(NEEDED\).*\[(.*)\]", output(readelf, "-d", todo.pop())):

@@ -37,7 +37,7 @@ def flash(machine, code, variables):
     variables = machine.file("variables.fd", machine.variables or variables)
     return [
         "-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={code}",
-        "-drive", f"if=pflash,unit=1,format=raw,file={variables}",
+        "-drive", f"if=pflash,unit=1,format=raw,file={variables},readonly={'on' if machine.read_only_variables else 'off'}",
     ]
 
 
@@ -84,6 +84,7 @@ class Machine:
         # U-Boot, which spins while it waits, takes ten times as long.
         self.icount = firmware == "edk2"
         self.read_only = False  # the disk
+        self.read_only_variables = False  # the flash of EDK II
         self.screen = None  # a Screen that shows what is printed, for tests that look at one
         self.qemu, self.console, self.taken, self.pending = None, "", 0, ""
 

@@ -212,6 +212,26 @@ static void an_id_that_ends_like_a_counter_is_not_cut_again(void **state)
 		      vectors[i].pattern);
 }
 
+static void a_first_profile_answers_to_its_name_too(void **state)
+{
+	struct entry named = { .type = ENTRY_TYPE2, .id = SPAN("a.efi"), .profile_name = SPAN("Main") };
+	struct entry later = {
+		.type = ENTRY_TYPE2, .id = SPAN("a.efi@main"), .profile_name = SPAN("main"), .bls.profile = 1
+	};
+
+	(void)state;
+	assert_true(entry_matches(&named, SPAN("a.efi@main")));
+	assert_true(entry_matches(&named, SPAN("*.efi@m*")));
+	assert_true(entry_matches(&named, SPAN("a.efi")));
+	assert_false(entry_matches(&named, SPAN("b.efi@main")));
+	assert_false(entry_matches(&named, SPAN("a.efi@")));
+	assert_false(entry_matches(&named, SPAN("a.efi@other")));
+	assert_false(entry_matches(&named, SPAN("@main")));
+	assert_false(entry_matches(&later, SPAN("a.efi@main@main")));
+	named.profile_name = SPAN_NONE;
+	assert_false(entry_matches(&named, SPAN("a.efi@")));
+}
+
 static void a_name_alone_means_the_first_profile(void **state)
 {
 	struct entry first = { .type = ENTRY_TYPE2, .id = SPAN("a.efi") };
@@ -248,6 +268,7 @@ int main(void)
 		cmocka_unit_test(an_entry_is_supported_unless_both_facts_speak_against_it),
 		cmocka_unit_test(patterns_that_name_an_entry),
 		cmocka_unit_test(a_name_alone_means_the_first_profile),
+		cmocka_unit_test(a_first_profile_answers_to_its_name_too),
 		cmocka_unit_test(an_id_that_ends_like_a_counter_is_not_cut_again),
 	};
 
