@@ -43,7 +43,7 @@ static void say_error(struct menu *m, const char *object, EFI_STATUS status)
 	text_add(&m->message, span_of(efi_status_text(status)));
 }
 
-uint32_t menu_wait(struct menu *m)
+uint32_t menu_wait(struct menu *m, bool in_list)
 {
 	for (;;) {
 		uint32_t key = console_key(m->forever ? CONSOLE_FOREVER : 1000);
@@ -57,7 +57,7 @@ uint32_t menu_wait(struct menu *m)
 		}
 		if (!--m->left_s)
 			return KEY_NONE;
-		if (!m->pressed)
+		if (in_list)
 			menu_draw_message(m);
 	}
 }
@@ -72,11 +72,15 @@ static bool pressed_twice(struct menu *m, uint32_t key, uint32_t before, const c
 	return false;
 }
 
-/* Makes the selected entry the one that a variable names, or deletes the variable if it does already. */
-static void toggle_default(struct menu *m, const CHAR16 *name, struct span *setting, const char *what)
+/* Makes the selected entry the preferred or the default one, or takes that back. */
+static void toggle_default(struct menu *m, enum choose_rule rule)
 {
-	struct span id = selected(m)->id;
-	bool clear = span_equal(*setting, id);
+	struct choose_input *in = &m->b->input;
+	bool preferred = rule == RULE_PREFERRED;
+	const CHAR16 *name = preferred ? L"LoaderEntryPreferred" : L"LoaderEntryDefault";
+	struct span id = selected(m)->id, *setting = preferred ? &in->preferred : &in->default_variable;
+	/* What stands in the environment block is not a variable that could be deleted. */
+	bool clear = span_equal(*setting, id) && !(in->from_env & 1u << rule);
 
 	if (selected(m)->type == ENTRY_AUTO && !clear) {
 		say(m, id, " starts no system and cannot be a default.");
@@ -88,9 +92,10 @@ static void toggle_default(struct menu *m, const CHAR16 *name, struct span *sett
 		return;
 	}
 	*setting = clear ? SPAN_NONE : id;
-	choose(&m->b->input, m->chosen);
+	in->from_env &= ~(1u << rule);
+	choose(in, m->chosen);
 	say(m, id, clear ? " is no longer the " : " is from now on the ");
-	text_add(&m->message, span_of(what));
+	text_add(&m->message, preferred ? SPAN("preferred entry.") : SPAN("default entry."));
 }
 
 static void next_page_size(struct menu *m)
@@ -102,6 +107,11 @@ static void next_page_size(struct menu *m)
 	if (e->kind != IMAGE_SELECTABLE) {
 		say(m, SPAN("The page size of this entry cannot be chosen: "),
 		    e->kind == IMAGE_FIXED ? "it is compiled into the kernel." : "it is not known.");
+		return;
+	}
+	/* A stub takes options from nobody then. */
+	if (e->type == ENTRY_TYPE2 && efi_secure_boot()) {
+		say(m, SPAN_NONE, "Options of a unified image cannot be changed: Secure Boot is on.");
 		return;
 	}
 	struct text line = text_in(efi_new(char, CMDLINE_MAX + 1), CMDLINE_MAX + 1);
@@ -265,10 +275,10 @@ static enum after handle(struct menu *m, uint32_t key)
 	case 'P':
 		return show(m, menu_status(m), true);
 	case 'd':
-		toggle_default(m, L"LoaderEntryPreferred", &m->b->input.preferred, "preferred entry.");
+		toggle_default(m, RULE_PREFERRED);
 		return STAY;
 	case 'D':
-		toggle_default(m, L"LoaderEntryDefault", &m->b->input.default_variable, "default entry.");
+		toggle_default(m, RULE_DEFAULT);
 		return STAY;
 	case '+':
 	case 't':
@@ -327,7 +337,7 @@ static enum after run(struct menu *m)
 
 	do {
 		menu_draw(m);
-		uint32_t key = menu_wait(m);
+		uint32_t key = menu_wait(m, true);
 		after = key == KEY_NONE ? BOOT_CHOSEN : handle(m, key);
 	} while (after == STAY);
 	return after;

@@ -27,8 +27,9 @@ struct menu {
 
 /* ---- menu.c ---- */
 
-/* Waits for a key. KEY_NONE when none came in time: the chosen entry is to boot. */
-uint32_t menu_wait(struct menu *m);
+/* Waits for a key; `in_list`: the countdown is on the screen. KEY_NONE when none came in time: the chosen
+ * entry is to boot. */
+uint32_t menu_wait(struct menu *m, bool in_list);
 
 /* ---- menu_draw.c ---- */
 

@@ -97,10 +97,10 @@ void menu_draw_message(struct menu *m)
 	char line[80];
 	struct text t = text_in(line, sizeof(line));
 
-	if (m->message.n) {
+	if (m->forever || (m->pressed && m->left_s > QUIET_SECONDS)) {
 		t = m->message;
-	} else if (!m->forever && (!m->pressed || m->left_s <= QUIET_SECONDS)) {
-		add(&t, "Boots * in ");
+	} else {
+		add(&t, m->chosen->index == SIZE_MAX ? "Back to firmware in " : "Boots * in ");
 		text_add_number(&t, m->left_s, 1);
 		add(&t, " s. Any key stops it.");
 	}
@@ -142,7 +142,7 @@ bool menu_show_text(struct menu *m, struct span text)
 			screen_row(s, row, menu_wrap(text, &pos, s->columns), FALSE);
 		screen_row(s, s->rows - 1,
 			   pos < text.n ? SPAN("Any key: more  q: back") : SPAN("Any key: back"), FALSE);
-		key = menu_wait(m);
+		key = menu_wait(m, false);
 	}
 	screen_clear(s);
 	return key != KEY_NONE;

@@ -33,7 +33,7 @@ bool menu_edit(struct menu *m, struct entry *e, uint32_t *ret_key)
 		line_edit_show(&edit, s->columns, &shown, &column);
 		screen_row(s, s->rows - 3, text_span(&shown), FALSE);
 		screen_cursor(s, column, s->rows - 3, TRUE);
-		*ret_key = menu_wait(m);
+		*ret_key = menu_wait(m, false);
 		line_edit_key(&edit, *ret_key);
 	} while (*ret_key != KEY_ENTER && *ret_key != KEY_ESCAPE && *ret_key != KEY_NONE);
 	if (*ret_key == KEY_ENTER)

@@ -258,6 +258,35 @@ def test_noise_does_not_switch_off_and_grave_keys_work_when_pressed_twice(esp, b
     assert menu.machine.qemu.wait(timeout=60) == 0
 
 
+def test_b_reboots(esp, boot):
+    entries(esp, ("4k",))
+    menu = Menu(boot, icount=False).open()
+    menu.press("B", "Press it again to reboot.")
+    menu.machine.console = ""
+    menu.press("B", lambda text: "BdsDxe: starting" in menu.machine.console).open()
+
+
+@ON_EVERY_FIRMWARE
+def test_q_goes_back_to_firmware(esp, boot, firmware):
+    entries(esp, ("4k",))
+    menu = Menu(boot).open()
+    menu.press("Q", "Press it again to go back to firmware.")
+    menu.press("Q", {"edk2": "Boot Maintenance Manager", "uboot": "\n=>"}[firmware])
+
+
+def test_r_takes_the_next_text_mode_and_remembers_it(esp, boot):
+    """EDK II's third mode has 100 columns and 31 rows: more than the screen of the test, whose last row shows the help."""
+    entries(esp, ("4k",))
+    menu = Menu(boot).open()
+    menu.press("r", "Text mode 2")
+    assert "Text mode 2" in menu.screen.line(23)
+    menu.press("R", "Text mode as at first").open()
+    assert HELP in menu.screen.line(23) and "Text mode" in menu.screen.line(22)
+    menu.press("r", "Text mode 2")
+    machine = menu.boot()
+    assert machine.ok(f"tail -c +5 /sys/firmware/efi/efivars/LoaderConfigConsoleMode-{LOADER} | tr -d '\\000'") == "2"
+
+
 def test_what_the_cpu_lacks_is_started_only_by_a_person_who_insists(esp, boot):
     entries(esp, ("4k", "16k"))
     menu = Menu(boot, cpu=WITHOUT_16K).open().select("Kernel 16k")
@@ -331,8 +360,9 @@ def test_a_key_that_came_while_entries_were_read_opens_the_hidden_menu(esp, boot
 def test_a_stray_byte_does_not_keep_the_machine_down(esp, boot):
     entries(esp, conf="timeout 200\n")
     menu = Menu(boot).open()
-    menu.press("j", lambda text: menu.selected().endswith("16k"))
-    # After a minute of the guest's time what would have booted anyhow does.
+    # After a minute of the guest's time what would have booted anyhow does, with a warning.
+    menu.press("j", "Boots * in 9 s. Any key stops it.")
+    assert menu.selected().endswith("16k")
     menu.machine.wait_for(READY)
     assert menu.machine.page_size() == 4096
 
