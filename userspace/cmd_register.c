@@ -176,7 +176,7 @@ static int write_entry(struct work *w, const struct registration *r)
 	bool in_place = there && there->volume == w->volume;
 	if (in_place && strcmp(loaded(there)->text, text) == 0)
 		return 0;
-	if (in_place && keeps_options(w, there, text)) {
+	if (there && keeps_options(w, there, text)) {
 		if (!w->o->json)
 			printf("%s is what runs: it keeps its command line (--force rewrites it)\n",
 			       file_name);

@@ -258,6 +258,14 @@ static char *find_xbootldr(const struct options *o, const char *esp)
 	return found;
 }
 
+/* An entry where the loader does not look would not boot. One that is not known is taken for granule-boot. */
+static bool loader_reads_xbootldr(void)
+{
+	uint64_t features = variable_get_u64(VENDOR_LOADER, "LoaderFeatures", 0);
+
+	return !features || (features & FEATURE_XBOOTLDR);
+}
+
 static bool is_same_folder(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -283,7 +291,8 @@ static int find_partitions(const struct options *o, struct places *ret)
 		if (ret->esp && !is_same_folder(ret->esp, ret->boot))
 			ret->xbootldr = xstrdup(ret->boot);
 	} else if (ret->esp) {
-		ret->xbootldr = find_xbootldr(o, ret->esp);
+		if (loader_reads_xbootldr())
+			ret->xbootldr = find_xbootldr(o, ret->esp);
 		ret->boot = xstrdup(ret->xbootldr ? ret->xbootldr : ret->esp);
 	} else if (!said) {
 		complain("no EFI system partition is mounted%s%s; mount it, or name its folder with "

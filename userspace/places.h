@@ -16,8 +16,9 @@ struct places {
 
 /* Finds them, or prints one line why not and returns -ENOENT. Without --esp-path it is the mounted partition
  * that the loader came from (LoaderDevicePartUUID), else the first mounted one of type ESP; with --root the
- * first of efi, boot/efi and boot below it that holds a folder EFI or loader. The XBOOTLDR is --boot-path, or
- * what is mounted of that type, from the same disk, with a file system that firmware reads. */
+ * first of efi, boot/efi and boot below it that holds a folder EFI or loader. The XBOOTLDR is --boot-path,
+ * or, if the loader reads such partitions, what is mounted of that type, from the same disk, with a file
+ * system that firmware reads. */
 int places_find(const struct options *o, struct places *ret);
 void places_free(struct places *places);
 

@@ -262,6 +262,18 @@ def test_an_entry_moves_to_the_boot_partition_with_its_files(machine, xbootldr):
     assert not (xbootldr / "test").exists()
 
 
+def test_the_running_entry_does_not_move_with_another_command_line(machine, xbootldr):
+    machine.kernel("6.1", images.arm64(3))
+    machine.ok("register")
+    machine.set_variable("LoaderEntrySelected", "test-6.1-64k.conf")
+    before = (machine.efi / "loader/entries/test-6.1-64k.conf").read_text()
+    (machine.root / "etc/kernel/cmdline").write_text("root=/dev/typo\n")
+    assert "keeps its command line" in machine.ok("register", "--boot-path", xbootldr)
+    assert (machine.efi / "loader/entries/test-6.1-64k.conf").read_text() == before
+    entries = machine.json("list", "--boot-path", xbootldr)["entries"]
+    assert [e["problem"] for e in entries if e["running"]] == [None]
+
+
 def test_a_foreign_entry_on_the_other_partition_does_not_count_as_a_twin(machine, xbootldr):
     """The same path, but of another file."""
     (machine.efi / "k").write_bytes(images.arm64(3))

@@ -15,6 +15,7 @@ import images  # noqa: E402
 
 pytestmark = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
 
+LOADER_GUID = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 OSREL = 'ID=test\nPRETTY_NAME="Test OS 1"\nVERSION_ID=1\n'
 PROFILES = [(".cmdline", "quiet"), (".profile", "ID=main"), (".profile", "ID=Big\nTITLE=big"),
             (".linux", images.arm64(3)), (".profile", "X=y"), (".linux", images.zboot(images.arm64(2)))]
@@ -90,6 +91,10 @@ def test_entries_of_both_partitions_boot_and_are_listed_alike(esp, boot_disk, xb
         "far.efi": ("xbootldr", "16k", None),
     }
     assert found["far.conf"]["running"] and found["far.conf"]["default"]
+    # A loader that says that it does not read the other partition: nothing of it is listed, nothing written to it.
+    m.ok("mkdir /tmp/v && printf '\\7\\0\\0\\0\\14\\0\\0\\0\\0\\0\\0\\0' >/tmp/v/LoaderFeatures-" + LOADER_GUID)
+    blind = json.loads(m.ok("EFIVARFS_PATH=/tmp/v/ granule list --json 2>/dev/null"))["entries"]
+    assert {e["volume"] for e in blind} == {"esp"}
     # What the loader found wrong is the same.
     failures = json.loads(m.ok("granule status --json"))["failures"]
     assert sorted(f.split(" ", 1)[0].rstrip(":") for f in failures) == ["astray.conf", "damaged.conf"]
