@@ -62,11 +62,41 @@ uint32_t menu_wait(struct menu *m, bool in_list)
 	}
 }
 
-/* A key that does something grave works when it is pressed twice: noise on a serial line may be anything. */
+static void write_setting(const CHAR16 *name, struct span value)
+{
+	if (value.n)
+		efi_var_store(&efi_loader_guid, name, value);
+	else
+		efi_var_delete(&efi_loader_guid, name);
+}
+
+/* Settings of many steps are written once, when the menu is left. */
+static void write_settings(struct menu *m)
+{
+	char value[24];
+	struct text t = text_in(value, sizeof(value));
+
+	if (m->timeout_changed) {
+		menu_timeout_value(&m->timeout, &t);
+		write_setting(L"LoaderConfigTimeout", text_span(&t));
+	}
+	t = text_in(value, sizeof(value));
+	if (m->mode_changed) {
+		if (m->mode_set)
+			text_add_number(&t, (UINT64)ST->ConOut->Mode->Mode, 1);
+		write_setting(L"LoaderConfigConsoleMode", text_span(&t));
+	}
+	m->timeout_changed = m->mode_changed = false;
+}
+
+/* A key that leaves the menu for something grave works when it is pressed twice: noise on a serial line may
+ * be anything. */
 static bool pressed_twice(struct menu *m, uint32_t key, uint32_t before, const char *what)
 {
-	if (key == before)
+	if (key == before) {
+		write_settings(m);
 		return true;
+	}
 	m->repeat = key;
 	say(m, SPAN("Press it again to "), what);
 	return false;
@@ -156,32 +186,6 @@ static void change_mode(struct menu *m, bool next)
 	say(m, SPAN("Text mode "), next ? "" : "as at first");
 	if (next)
 		text_add_number(&m->message, (UINT64)ST->ConOut->Mode->Mode, 1);
-}
-
-static void write_setting(const CHAR16 *name, struct span value)
-{
-	if (value.n)
-		efi_var_store(&efi_loader_guid, name, value);
-	else
-		efi_var_delete(&efi_loader_guid, name);
-}
-
-/* Settings of many steps are written once, when the menu is left. */
-static void write_settings(const struct menu *m)
-{
-	char value[24];
-	struct text t = text_in(value, sizeof(value));
-
-	if (m->timeout_changed) {
-		menu_timeout_value(&m->timeout, &t);
-		write_setting(L"LoaderConfigTimeout", text_span(&t));
-	}
-	t = text_in(value, sizeof(value));
-	if (m->mode_changed) {
-		if (m->mode_set)
-			text_add_number(&t, (UINT64)ST->ConOut->Mode->Mode, 1);
-		write_setting(L"LoaderConfigConsoleMode", text_span(&t));
-	}
 }
 
 static void read_settings(struct menu *m)

@@ -14,6 +14,7 @@
 #define TERMINAL_ROWS 24
 /* Rows of the text mode 0 that all firmware has (UEFI 12.4.1). */
 #define MODE_0_ROWS 25
+#define KEYS_DROPPED_MAX 256
 /* Smaller answers are taken for nonsense. */
 #define COLUMNS_MIN 60
 #define ROWS_MIN 12
@@ -46,24 +47,25 @@ static uint32_t wait_key(UINT32 ms)
 
 	if (key != KEY_NONE || !ms)
 		return key;
-	events[n++] = ST->ConIn->WaitForKey;
+	/* The timer first: a key event without keys, were it always there, would hide one behind it. */
 	if (ms != CONSOLE_FOREVER) {
 		if (EFI_ERROR(BS->CreateEvent(EVT_TIMER, 0, NULL, NULL, &events[n++])))
 			return KEY_LOST;
-		if (EFI_ERROR(BS->SetTimer(events[1], TimerRelative, (UINT64)ms * TIMER_100NS_PER_MS)))
+		if (EFI_ERROR(BS->SetTimer(events[0], TimerRelative, (UINT64)ms * TIMER_100NS_PER_MS)))
 			key = KEY_LOST;
 	}
+	events[n++] = ST->ConIn->WaitForKey;
 	/* A key event may turn out to be none (a modifier alone): wait on. */
 	while (key == KEY_NONE) {
 		if (EFI_ERROR(BS->WaitForEvent(n, events, &which)))
 			key = KEY_LOST;
-		else if (which == 0)
-			key = read_key();
-		else
+		else if (which != n - 1)
 			break;
+		else
+			key = read_key();
 	}
 	if (n == 2)
-		BS->CloseEvent(events[1]);
+		BS->CloseEvent(events[0]);
 	return key;
 }
 
@@ -118,8 +120,9 @@ BOOLEAN console_early_key(void)
 		key = wait_key(POLL_MS);
 	if (key == KEY_NONE || key == KEY_LOST)
 		return FALSE;
-	/* Who wants the menu presses more than once: what came before it is shown is not for it. */
-	while (key != KEY_NONE && key != KEY_LOST)
+	/* Who wants the menu presses more than once: what came before it is shown is not for it. A line that
+	 * never falls silent is another matter. */
+	for (unsigned i = 0; i < KEYS_DROPPED_MAX && key != KEY_NONE && key != KEY_LOST; i++)
 		key = wait_key(0);
 	return TRUE;
 }

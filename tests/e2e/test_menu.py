@@ -258,12 +258,14 @@ def test_noise_does_not_switch_off_and_grave_keys_work_when_pressed_twice(esp, b
     assert menu.machine.qemu.wait(timeout=60) == 0
 
 
-def test_b_reboots(esp, boot):
+def test_b_reboots_and_loses_no_setting(esp, boot):
     entries(esp, ("4k",))
     menu = Menu(boot, icount=False).open()
+    menu.press("+", "Menu from the next boot on: shown until somebody chooses.")
     menu.press("B", "Press it again to reboot.")
     menu.machine.console = ""
     menu.press("B", lambda text: "BdsDxe: starting" in menu.machine.console).open()
+    menu.press("v", "Menu from the next boot on: shown until somebody chooses.")
 
 
 @ON_EVERY_FIRMWARE
