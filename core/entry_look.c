@@ -30,17 +30,19 @@ const char *image_head_read(const struct file_source *file, void *memory, size_t
 			    struct image_head *ret)
 {
 	const struct look l = { file, memory, memory_size, ret };
-	size_t want = PE_HEAD_SIZE, n, needed;
+	size_t needed = PE_HEAD_SIZE, want, n;
 	int error;
 
+	/* A section table of many profiles is longer than most heads. A file that ends early is not read
+	 * again. */
 	do {
+		want = needed;
 		const char *wrong = read_at(&l, 0, want, &n);
 		if (wrong)
 			return wrong;
 		error = image_head_parse(memory, n, file->size, ret, &needed);
-		/* A section table of many profiles is longer than most heads. */
-		want = needed;
-	} while (error == ERROR_TRUNCATED && n < needed && needed <= memory_size && needed <= file->size);
+	} while (error == ERROR_TRUNCATED && n == want && needed > want && needed <= memory_size &&
+		 needed <= file->size);
 	return error ? error_text(error) : NULL;
 }
 

@@ -5,10 +5,11 @@
 #include "memory_source.h"
 #include <granule/entry_look.h>
 
-static const char *look(struct fuzz *f, struct span file, unsigned broken, const struct bls_entry *bls,
-			page_size_set cpu, uint16_t machine, size_t memory_size, struct entry *ret)
+static const char *look(struct fuzz *f, struct span file, uint64_t size, unsigned broken,
+			const struct bls_entry *bls, page_size_set cpu, uint16_t machine, size_t memory_size,
+			struct entry *ret)
 {
-	struct memory_source s = { .bytes = file, .size = file.n, .broken = broken };
+	struct memory_source s = { .bytes = file, .size = size, .broken = broken };
 	const struct file_source source = memory_source(&s);
 	struct image_head head;
 	void *memory = fuzz_alloc(f, memory_size);
@@ -35,21 +36,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz f = fuzz_start(data, size);
 	page_size_set cpu = fuzz_byte(&f) & PAGE_SIZE_SET_ALL;
-	unsigned broken = fuzz_byte(&f) % 8;
+	unsigned how = fuzz_byte(&f), broken = how % 8;
 	struct span text = fuzz_field(&f), file = fuzz_rest(&f);
+	uint64_t claimed = file.n + (how >> 6) * 40000;
 	struct bls_entry bls;
 	struct entry e, same;
 	size_t offset;
 
 	bls_parse(text, fuzz_alloc(&f, text.n + 1), text.n + 1, &bls, &offset);
-	const char *wrong = look(&f, file, 0, &bls, cpu, PE_MACHINE_AA64, ENTRY_LOOK_MEMORY, &e);
+	const char *wrong = look(&f, file, claimed, 0, &bls, cpu, PE_MACHINE_AA64, ENTRY_LOOK_MEMORY, &e);
 	/* More memory makes no difference. */
-	const char *again = look(&f, file, 0, &bls, cpu, PE_MACHINE_AA64, 2 * ENTRY_LOOK_MEMORY, &same);
+	const char *again =
+		look(&f, file, claimed, 0, &bls, cpu, PE_MACHINE_AA64, 2 * ENTRY_LOOK_MEMORY, &same);
 	CHECK(wrong == again && e.kind == same.kind && e.page_size == same.page_size &&
 	      e.initrd_by_name == same.initrd_by_name);
-	look(&f, file, 0, &bls, cpu, PE_MACHINE_X64, ENTRY_LOOK_MEMORY, &same);
+	look(&f, file, claimed, 0, &bls, cpu, PE_MACHINE_X64, ENTRY_LOOK_MEMORY, &same);
 	/* A failure to read is handed on, unless there were fewer reads. */
-	again = look(&f, file, broken, &bls, cpu, PE_MACHINE_AA64, ENTRY_LOOK_MEMORY, &same);
+	again = look(&f, file, claimed, broken, &bls, cpu, PE_MACHINE_AA64, ENTRY_LOOK_MEMORY, &same);
 	CHECK(again == wrong || (again && !strcmp(again, FUZZ_READ_ERROR)));
 
 	fuzz_end(&f);

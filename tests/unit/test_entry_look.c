@@ -409,6 +409,21 @@ static void what_the_reader_says_is_handed_on(void **state)
 		file.broken_from = broken[i] + (broken[i] ? 0 : 100);
 		assert_string_equal(look_at_profile(profiles[i]).wrong, MEMORY_FILE_ERROR);
 	}
+	/* A file that is shorter than its folder says is not read again and again. */
+	start(0x10000);
+	put_pe(PE_MACHINE_AA64, 0);
+	enum { table = 0x80 + 24 + 112 };
+	write_le16(bytes + 0x80 + 6, 400);
+	const struct file_source claims = memory_file_source(&file);
+	for (uint64_t size = 200; size < table + 40 * 400; size += 100) {
+		struct image_head seen;
+
+		file.size = size;
+		file.reads = 0;
+		assert_string_equal(image_head_read(&claims, memory, sizeof(memory), &seen),
+				    error_text(ERROR_TRUNCATED));
+		assert_true(file.reads <= 3);
+	}
 	/* A file that got shorter in the meantime ends the search for strings. */
 	start(0xa0000);
 	put_pe(PE_MACHINE_AA64, 0);
