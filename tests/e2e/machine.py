@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A QEMU machine with EDK II or U-Boot as its firmware, driven over its serial port."""
 
+import codecs
 import os
 import re
 import select
@@ -87,6 +88,7 @@ class Machine:
         self.read_only_variables = False  # the flash of EDK II
         self.screen = None  # a Screen that shows what is printed, for tests that look at one
         self.qemu, self.console, self.taken, self.pending = None, "", 0, ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def file(self, name, original, change=lambda content: content):
         """This machine's own copy of a file of the firmware, made when it is first asked for."""
@@ -101,10 +103,13 @@ class Machine:
     def __exit__(self, *_):
         self.kill()
 
+    def disk_options(self):
+        return ["-drive", f"if=virtio,format=raw,file={self.disk},readonly={'on' if self.read_only else 'off'}"]
+
     def start(self, wait=True):
         self.qemu = subprocess.Popen(
             QEMU[self.firmware](self) + [
-                "-drive", f"if=virtio,format=raw,file={self.disk},readonly={'on' if self.read_only else 'off'}", *self.more,
+                *self.disk_options(), *self.more,
                 "-display", "none", "-monitor", "none", "-nic", "none", "-serial", "stdio",
             ],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -119,9 +124,10 @@ class Machine:
         if not select.select([self.qemu.stdout], [], [], max(0, timeout))[0]:
             return False
         data = os.read(self.qemu.stdout.fileno(), 65536)
+        text = self.decoder.decode(data)
         if self.screen:
-            self.screen.feed(data.decode(errors="replace"))
-        text = self.pending + data.decode(errors="replace")
+            self.screen.feed(text)
+        text = self.pending + text
         cut = _unfinished_escape.search(text)
         self.pending = text[cut.start():] if cut else ""
         self.console += _escape.sub("", text[:cut.start()] if cut else text)
