@@ -15,7 +15,8 @@ struct boot_facts {
 	char *explain;        /* why, a sentence part; NULL if not known */
 	enum page_size asked; /* page size that the entry was expected to have */
 	enum image_kind kind;
-	char *memory_map;     /* what in firmware's memory map does not suit 64K kernels; NULL if nothing is known */
+	char *memory_map; /* what in firmware's memory map does not suit 64K kernels; NULL if nothing is known
+			   */
 	struct strings failures; /* "ID: TEXT": entries that could not be started in that boot */
 	struct strings left_out; /* "ID: TEXT": parts that the entry was started without */
 };

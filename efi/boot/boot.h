@@ -96,8 +96,8 @@ void count_boot(struct boot *b, struct entry *entry);
 
 /* ---- start.c ---- */
 
-/* Loads and starts an entry. Comes back with TRUE if that failed, the entry is then marked; with FALSE if a key
- * asked for the hidden menu while it was loaded. `result` is why it was chosen, for the boot record. */
+/* Loads and starts an entry. Comes back with TRUE if that failed, the entry is then marked; with FALSE if a
+ * key asked for the hidden menu while it was loaded. `result` is why it was chosen, for the boot record. */
 BOOLEAN entry_start(struct boot *b, struct entry *entry, const struct choose_result *result);
 
 /* ---- tree.c ---- */

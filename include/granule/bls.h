@@ -47,12 +47,12 @@ struct bls_entry {
 int bls_parse(struct span text, char *options, size_t options_size, struct bls_entry *ret,
 	      size_t *ret_offset);
 
-/* Whether a file of this name in loader/entries is read as an entry: ends in ".conf", does not begin with "." or
- * "auto-", has no control characters. Every loader takes names such as "debian-6.19~rc1.conf". */
+/* Whether a file of this name in loader/entries is read as an entry: ends in ".conf", does not begin with "."
+ * or "auto-", has no control characters. Every loader takes names such as "debian-6.19~rc1.conf". */
 bool bls_file_name_is_entry(struct span file_name);
 
-/* Whether it is one that the specification allows, as every tool reads it: on top of that ASCII letters, digits
- * and "+-_." only, at most 255 of them. */
+/* Whether it is one that the specification allows, as every tool reads it: on top of that ASCII letters,
+ * digits and "+-_." only, at most 255 of them. */
 bool bls_file_name_valid(struct span file_name);
 
 #endif

@@ -40,8 +40,8 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 	if (!EFI_ERROR(status))
 		status = BS->LoadImage(
 			FALSE, image,
-			efi_device_path_of_file(loaded->DeviceHandle, SPAN("/EFI/BOOT/next.efi")), NULL,
-			0, &next);
+			efi_device_path_of_file(loaded->DeviceHandle, SPAN("/EFI/BOOT/next.efi")), NULL, 0,
+			&next);
 	if (!EFI_ERROR(status))
 		status = BS->StartImage(next, NULL, NULL);
 	efi_message(SPAN("lock: next.efi"), span_of(efi_status_text(status)));
