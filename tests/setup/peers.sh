@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Unpacks Debian's other boot loaders and their tools, of several releases, each into a folder of the cache: what tests and
-# benchmarks compare granule with. A private apt configuration does it, as in sysroot.sh: the host stays as it is.
+# benchmarks compare granule with.
 #
 #   peers.sh SET...        make what is missing of these sets
 #   peers.sh --path SET    print the folder of a set; packages are unpacked in it as in a root folder
@@ -24,7 +24,7 @@ bullseye_shim_arm64_with=
 bullseye_shim_arm64_alone='shim-unsigned'
 
 cache=${GRANULE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/granule}/peers
-keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+. "$(dirname "$0")/private-apt.sh"
 
 choose() {
 	case $1 in
@@ -44,53 +44,18 @@ choose() {
 }
 
 make_set() {
-	local work deb n=0
+	local work n
 	work=$(mktemp -d "$cache/build.XXXXXX")
 	# shellcheck disable=SC2064
 	trap "rm -rf '$work'" EXIT
-	mkdir -p "$work"/{state/lists/partial,cache/archives/partial,empty,root}
-	: >"$work/status"
-
-	# The mirrors that the host uses for its own release serve the other one too.
-	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u |
-		awk -v release="$(. /etc/os-release; echo "$VERSION_CODENAME")" -v suite="$suite" -v keyring="$keyring" '
-			$3 == "main" && index($2, release) == 1 {
-				sub(release, suite, $2)
-				print "deb [signed-by=" keyring "]", $1, $2, $3 }' >"$work/sources.list"
-	if ! [ -s "$work/sources.list" ]; then
-		echo "apt knows no mirror of this release: run 'apt-get update' first" >&2
-		exit 1
-	fi
-
-	cat >"$work/apt.conf" <<-END
-		#clear APT::Architectures;
-		APT::Architecture "$architecture";
-		APT::Architectures { "$architecture"; };
-		APT::Sandbox::User "root";
-		Dir::Etc::sourcelist "$work/sources.list";
-		Dir::Etc::sourceparts "$work/empty";
-		Dir::State "$work/state";
-		Dir::State::status "$work/status";
-		Dir::Cache "$work/cache";
-	END
-	export APT_CONFIG=$work/apt.conf
+	private_apt "$work" "$suite" "$architecture"
 	echo "== peers: downloading $suite, $architecture"
-	# shellcheck disable=SC2086
-	{ apt-get -qq update &&
-		apt-get -qq -y --no-install-recommends --download-only install $packages_with &&
-		cd "$work/cache/archives" && apt-get -qq download $packages_alone; } >"$work/log" 2>&1 ||
-		{ cat "$work/log" >&2; exit 1; }
-
-	for deb in "$work"/cache/archives/*.deb; do
-		dpkg-deb --fsys-tarfile "$deb" | tar -C "$work/root" --keep-directory-symlink --exclude=./usr/share/doc \
-			--exclude=./usr/share/man --exclude=./usr/share/locale -xf -
-		n=$((n + 1))
-	done
+	download_packages "$work" "$packages_with" "$packages_alone"
+	n=$(unpack_packages "$work")
 	# Flash images of firmware are 64 MiB of next to nothing.
 	find "$work/root" -name '*.fd' -type f -exec fallocate --dig-holes {} \;
 	sync -f "$work/root"
 	mv "$work/root" "$out"
-	rm -rf "$work"
 	echo "== peers: $suite, $architecture: $n packages unpacked"
 }
 
@@ -106,6 +71,9 @@ for set in "$@"; do
 	mkdir -p "$cache"
 	exec 9>"$cache/lock"
 	flock 9
-	[ -d "$out" ] || (make_set)
+	# Not behind "||": errors would count for nothing in there.
+	if ! [ -d "$out" ]; then
+		(make_set)
+	fi
 	exec 9>&-
 done

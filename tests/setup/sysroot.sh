@@ -24,46 +24,13 @@ exec 9>"$cache/sysroot/lock"
 flock 9
 [ -d "$out" ] && exit 0
 
-. /etc/os-release
+. "$(dirname "$0")/private-apt.sh"
 work=$(mktemp -d "$cache/sysroot/build.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work"/{state/lists/partial,cache/archives/partial,empty}
-: >"$work/status"
-
-# The host's mirrors for its own release.
-apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u |
-	awk -v release="$VERSION_CODENAME" 'index($2, release) == 1 {
-		print "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]", $1, $2, $3 }' >"$work/sources.list"
-if ! [ -s "$work/sources.list" ]; then
-	echo "apt knows no mirror for $VERSION_CODENAME: run 'apt-get update' first" >&2
-	exit 1
-fi
-
-cat >"$work/apt.conf" <<EOF
-#clear APT::Architectures;
-APT::Architecture "arm64";
-APT::Architectures { "arm64"; };
-APT::Sandbox::User "root";
-Dir::Etc::sourcelist "$work/sources.list";
-Dir::Etc::sourceparts "$work/empty";
-Dir::State "$work/state";
-Dir::State::status "$work/status";
-Dir::Cache "$work/cache";
-EOF
-export APT_CONFIG=$work/apt.conf
+private_apt "$work" "$(. /etc/os-release; echo "$VERSION_CODENAME")" arm64
 echo "== sysroot: downloading arm64 packages"
-apt-get -qq update
-# shellcheck disable=SC2086
-apt-get -qq -y --no-install-recommends --download-only install $packages >"$work/log" 2>&1 ||
-	{ cat "$work/log" >&2; exit 1; }
-
-mkdir "$work/root"
-n=0
-for deb in "$work"/cache/archives/*.deb; do
-	dpkg-deb --fsys-tarfile "$deb" | tar -C "$work/root" --exclude=./usr/share/doc --exclude=./usr/share/man \
-		--exclude=./usr/share/locale -xf -
-	n=$((n + 1))
-done
+download_packages "$work" "$packages" ""
+n=$(unpack_packages "$work")
 sync -f "$work/root"
 mv "$work/root" "$out"
 echo "== sysroot: $n packages unpacked"
