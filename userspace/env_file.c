@@ -59,8 +59,8 @@ static bool change_is_atomic(const char *old, const char *new)
 	return first / SECTOR == last / SECTOR;
 }
 
-/* Overwrites the file where it lies: no other sector of the partition changes, so a power cut leaves the old
- * or the new block. GRUB writes it by sector as well, and wants it to keep its size. */
+/* Overwrites the file where it lies: names and clusters of the partition stay as they are, so a power cut
+ * leaves the old or the new block. GRUB writes it by sector as well, and wants it to keep its size. */
 static int write_in_place(const char *path, const char *block)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -2,7 +2,7 @@
 /* GRUB's environment block. Input: NAME|VALUE|REST; REST is a whole block, or, if shorter than one, the lines
  * that follow the signature, which is then padded. An empty NAME stands for the first variable. */
 #include "fuzz.h"
-#include <granule/env_block.h>
+#include <granule/env_wishes.h>
 #include <granule/error.h>
 
 static char *make_block(struct fuzz *f, struct span rest)
@@ -76,6 +76,24 @@ static void check_walk(struct fuzz *f, const char *block)
 	}
 }
 
+/* What a loader takes from it lies in the caller's buffer, as stored in the block. */
+static void check_wishes(struct fuzz *f, const char *block, struct span variable)
+{
+	char *values = fuzz_alloc(f, ENV_BLOCK_SIZE);
+	struct span all = { values, ENV_BLOCK_SIZE };
+	struct choose_input in = { 0 };
+	struct text t = fuzz_text(f, ENV_BLOCK_SIZE);
+
+	env_wishes_apply(block, variable, values, &in);
+	if (in.from_env & 1u << RULE_ONESHOT) {
+		CHECK(in.oneshot.n && fuzz_inside(all, in.oneshot));
+		CHECK(env_block_get(block, ENV_ONESHOT, &t) == 0 && span_equal(text_span(&t), in.oneshot));
+	}
+	CHECK(!in.default_variable.n || fuzz_inside(all, in.default_variable));
+	CHECK((in.policy != PAGE_SIZE_UNKNOWN) == !!(in.from_env & 1u << RULE_POLICY));
+	CHECK(page_size_parse(variable) == PAGE_SIZE_UNKNOWN || in.policy == PAGE_SIZE_UNKNOWN);
+}
+
 static void check_set(struct fuzz *f, const char *before, struct span name, struct span value)
 {
 	char *block = copy_block(f, before);
@@ -135,6 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 
 	check_walk(&f, block);
+	check_wishes(&f, block, value);
 	CHECK(env_block_set(block, SPAN_NONE, value) == ERROR_SYNTAX);
 	/* Without a name: the first variable that is there. */
 	size_t pos = 0;
