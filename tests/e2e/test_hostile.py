@@ -58,7 +58,11 @@ def test_when_every_entry_comes_back_a_system_that_firmware_starts_knows_it(esp,
     unpack_guest(tmp_path / "root")
     esp.add_file("/direct.efi", kernel("4k"))
     esp.add_file("/startup.nsh", b"fs0:\r\n\\direct.efi root=/dev/vda2 rw init=/init console=ttyAMA0\r\n")
-    m = boot(state=tmp_path / "root")
+    m = boot(state=tmp_path / "root", wait=False)
+    # It would spin for five seconds.
+    m.wait_for("any other key to continue")
+    m.send(" ")
+    m.wait_for(READY)
     assert "no entry can be started, back to firmware" in m.console
     assert m.page_size() == 4096
     code, v = verify(m)
