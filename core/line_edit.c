@@ -34,7 +34,6 @@ static void cut(struct line_edit *e, size_t from, size_t to)
 	for (size_t i = to; i <= e->line.n; i++) /* with the NUL */
 		e->line.p[from + (i - to)] = e->line.p[i];
 	e->line.n -= to - from;
-	e->line.full = false;
 	e->cursor = from;
 }
 

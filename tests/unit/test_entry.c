@@ -256,6 +256,22 @@ static void a_name_alone_means_the_first_profile(void **state)
 	assert_true(entry_matches(&file, SPAN("a+1-2.conf")));
 }
 
+static void other_options_change_the_size_of_a_selectable_image_only(void **state)
+{
+	struct entry e = { .kind = IMAGE_SELECTABLE, .page_size = PAGE_SIZE_64K };
+	(void)state;
+
+	e.bls.options = SPAN("arm64.pagesize=16k quiet");
+	entry_update_page_size(&e, PAGE_SIZE_SET_ALL);
+	assert_int_equal(e.page_size, PAGE_SIZE_16K);
+	e.bls.options = SPAN("quiet");
+	entry_update_page_size(&e, 1u << PAGE_SIZE_4K);
+	assert_int_equal(e.page_size, PAGE_SIZE_4K);
+	e.kind = IMAGE_FIXED;
+	entry_update_page_size(&e, PAGE_SIZE_SET_ALL);
+	assert_int_equal(e.page_size, PAGE_SIZE_4K);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +279,7 @@ int main(void)
 		cmocka_unit_test(a_header_without_size_and_no_other_evidence_is_unknown),
 		cmocka_unit_test(a_selectable_image_has_the_size_its_options_ask_for),
 		cmocka_unit_test(a_selectable_image_without_word_takes_the_largest_size),
+		cmocka_unit_test(other_options_change_the_size_of_a_selectable_image_only),
 		cmocka_unit_test(the_line_of_register_stands_for_a_header_that_is_not_visible),
 		cmocka_unit_test(x86_64_has_4k),
 		cmocka_unit_test(an_entry_is_supported_unless_both_facts_speak_against_it),
