@@ -165,15 +165,20 @@ struct span boot_record_text(const struct boot *b, const struct entry *entry,
 	return text_span(&record);
 }
 
-static void publish_record(struct span record)
+static BOOLEAN publish_record(struct span record)
 {
-	efi_var_publish(&efi_granule_guid, L"GranuleBoot", record);
+	return efi_var_publish(&efi_granule_guid, L"GranuleBoot", record);
 }
 
 void publish_selected(const struct entry *entry, struct span record)
 {
-	publish_record(record);
-	efi_var_publish(&efi_loader_guid, L"LoaderEntrySelected", entry->id);
+	/* A small store (U-Boot has 16 KiB) may be full of ids: what runs is worth more than what could. */
+	if (!publish_record(record) ||
+	    !efi_var_publish(&efi_loader_guid, L"LoaderEntrySelected", entry->id)) {
+		efi_var_delete(&efi_loader_guid, L"LoaderEntries");
+		publish_record(record);
+		efi_var_publish(&efi_loader_guid, L"LoaderEntrySelected", entry->id);
+	}
 	efi_var_publish_number(&efi_loader_guid, L"LoaderTimeExecUSec", efi_now_us());
 }
 

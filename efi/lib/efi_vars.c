@@ -34,18 +34,19 @@ struct span efi_var_get(EFI_GUID *guid, const CHAR16 *name)
 	return value;
 }
 
-void efi_var_publish_bytes(EFI_GUID *guid, const CHAR16 *name, const void *data, UINTN size)
+BOOLEAN efi_var_publish_bytes(EFI_GUID *guid, const CHAR16 *name, const void *data, UINTN size)
 {
-	RT->SetVariable((CHAR16 *)name, guid, VOLATILE_FOR_OS, size, (VOID *)data);
+	return !EFI_ERROR(RT->SetVariable((CHAR16 *)name, guid, VOLATILE_FOR_OS, size, (VOID *)data));
 }
 
-void efi_var_publish(EFI_GUID *guid, const CHAR16 *name, struct span value)
+BOOLEAN efi_var_publish(EFI_GUID *guid, const CHAR16 *name, struct span value)
 {
 	UINTN bytes;
 	CHAR16 *data = efi_to_utf16(value, &bytes);
 
-	efi_var_publish_bytes(guid, name, data, bytes);
+	BOOLEAN written = efi_var_publish_bytes(guid, name, data, bytes);
 	efi_free(data);
+	return written;
 }
 
 void efi_var_publish_number(EFI_GUID *guid, const CHAR16 *name, UINT64 value)

@@ -14,9 +14,10 @@ struct span efi_var_get(EFI_GUID *guid, const CHAR16 *name);
 /* Content of any variable, to be freed; NULL if it is not there or cannot be read. */
 void *efi_var_get_bytes(EFI_GUID *guid, const CHAR16 *name, UINTN *ret_size);
 
-/* Writes a volatile variable that the running system can read. Failures are silent: nothing depends on it. */
-void efi_var_publish(EFI_GUID *guid, const CHAR16 *name, struct span value);
-void efi_var_publish_bytes(EFI_GUID *guid, const CHAR16 *name, const void *data, UINTN size);
+/* Writes a volatile variable that the running system can read. Failures are silent: nothing depends on it.
+ * False if it could not be written. */
+BOOLEAN efi_var_publish(EFI_GUID *guid, const CHAR16 *name, struct span value);
+BOOLEAN efi_var_publish_bytes(EFI_GUID *guid, const CHAR16 *name, const void *data, UINTN size);
 void efi_var_publish_number(EFI_GUID *guid, const CHAR16 *name, UINT64 value);
 
 /* Writes a text variable that survives a reset; nothing when it holds that text already. */

@@ -69,3 +69,15 @@ def test_boot_counting_can_be_switched_off(failing, boot):
     assert booted(m) == "a-kernel.conf"
     m.power_off()
     assert entry_files(m.disk) == ["a-kernel.conf", "b-fails+2.conf"]
+
+
+@pytest.mark.parametrize("firmware", ["uboot"], indirect=True)
+def test_where_ids_fill_the_variable_store_what_runs_is_told_all_the_same(esp, boot):
+    """U-Boot has 16 KiB for all variables."""
+    esp.add_file("/kernel", kernel("4k"))
+    for i in range(446):
+        esp.add_entry(f"entry-{i:04}", "/kernel", "1")
+    m = boot()
+    names = m.ok("ls /sys/firmware/efi/efivars")
+    assert "GranuleBoot-" in names and "LoaderEntrySelected-" in names
+    assert "LoaderEntries-" not in names
