@@ -4,6 +4,7 @@
 #   make            the command for this machine and for arm64, and the boot manager for aa64 and x64
 #   make demo       set up, and show the main job on real kernels under real firmware
 #   make check      set up, and run all tests
+#   make bench-boot boot times of granule-boot beside systemd-boot and GRUB
 #   make check-long more executions of the fuzz targets, more random machines
 #   make install    DESTDIR=, prefix=
 
@@ -50,7 +51,7 @@ Q := @
 say = @printf '  %-8s %s\n'
 endif
 
-.PHONY: all check check-long demo deps install format clean check-unit check-fuzz check-cli check-e2e kernels peers quiet-deps
+.PHONY: all check check-long demo bench-boot deps install format clean check-unit check-fuzz check-cli check-e2e kernels peers quiet-deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -185,11 +186,11 @@ $(BUILD)/$(1)/granule-boot.so: $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($
 $(BUILD)/granule-boot$(1).efi: $(BUILD)/$(1)/granule-boot.so $(BUILD)/pe-finish
 	$$(say) EFI $$@
 	$$(Q)$$($(1)_FINISH)
-# Programs of the tests, over the same library.
-$(BUILD)/$(1)/tests/e2e/efi/%.so: $(BUILD)/$(1)/tests/e2e/efi/%.o $$($(1)_COMMON)
+# Programs of tests and benchmarks, each of one source file, over the same library.
+$(BUILD)/$(1)/tests/%.so: $(BUILD)/$(1)/tests/%.o $$($(1)_COMMON)
 	$$(say) LINK $$@
 	$$(Q)$$($(1)_LINK)
-$(BUILD)/$(1)/tests/e2e/efi/%.efi: $(BUILD)/$(1)/tests/e2e/efi/%.so $(BUILD)/pe-finish
+$(BUILD)/$(1)/tests/%.efi: $(BUILD)/$(1)/tests/%.so $(BUILD)/pe-finish
 	$$(say) EFI $$@
 	$$(Q)$$($(1)_FINISH)
 endef
@@ -264,6 +265,23 @@ check: deps
 check-long: deps
 	@$(MAKE) --no-print-directory check-fuzz FUZZ_RUNS=200000
 	@GRANULE_SEEDS=60 $(MAKE) --no-print-directory check-e2e
+
+# ---- benchmarks ----------------------------------------------------------------------------------------------
+
+BENCH := $(BUILD)/aa64/tests/bench/floor.efi $(BUILD)/aarch64/tests/bench/init
+
+$(BUILD)/aarch64/tests/bench/%: tests/bench/%.c | $(aarch64_NEEDS)
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(aarch64_CC) $(CSTD) $(WARN) $(aarch64_CFLAGS) -D_GNU_SOURCE -static $< -o $@
+
+# Boots granule-boot and its peers in guest time; BENCH_FLAGS=--markdown prints the tables of docs/benchmarks.md.
+bench-boot: deps
+	@$(MAKE) --no-print-directory -s $(BUILD)/granule-bootaa64.efi $(BENCH) peers
+	@$(SETUP)/kernels.sh 4k
+	@$(PYTHON) tests/bench/boot.py $(BENCH_FLAGS)
+
+# ---- the demo ------------------------------------------------------------------------------------------------
 
 demo: deps
 	@$(MAKE) --no-print-directory -s all
