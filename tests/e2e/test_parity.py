@@ -209,3 +209,7 @@ def test_same_as_systemd_boot(vector, reports):
         assert theirs.get(key) != value, f"{key} differs no more: take it out of the vector"
         theirs[key] = value
     assert ours == {k: v for k, v in theirs.items() if v is not None}
+
+
+def test_every_difference_is_met_by_a_vector():
+    assert {name for vector in VECTORS for name in vector.differs} == set(DIFFERENCES)
