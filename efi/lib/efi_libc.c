@@ -32,7 +32,8 @@ void efi_libc_start(void)
 
 void __stack_chk_fail(void)
 {
-	ST->ConOut->OutputString(ST->ConOut, L"granule-boot: stack is damaged, back to firmware\r\n");
+	if (ST->ConOut)
+		ST->ConOut->OutputString(ST->ConOut, L"granule-boot: stack is damaged, back to firmware\r\n");
 	BS->Exit(LibImageHandle, EFI_ABORTED, 0, NULL);
 	for (;;)
 		;

@@ -167,6 +167,10 @@ static void print_span(struct span s)
 {
 	CHAR16 *p = efi_to_utf16(s, NULL);
 
+	/* Names and paths come from anywhere: they must not command the terminal. */
+	for (CHAR16 *c = p; *c; c++)
+		if (*c < ' ' || (*c >= 0x7f && *c < 0xa0))
+			*c = '?';
 	ST->ConOut->OutputString(ST->ConOut, p);
 	efi_free(p);
 }
@@ -181,7 +185,7 @@ void efi_message(struct span subject, struct span text)
 		print_span(SPAN(": "));
 	}
 	print_span(text);
-	print_span(SPAN("\r\n"));
+	ST->ConOut->OutputString(ST->ConOut, L"\r\n");
 }
 
 const char *efi_status_text(EFI_STATUS status)
