@@ -6,6 +6,7 @@
 #define ENTRIES_LBA 72
 #define N_ENTRIES 80
 #define ENTRY_SIZE 84
+#define ENTRIES_CRC 88
 /* Smallest entry, and more of them than any table has */
 #define MIN_ENTRY_SIZE 128u
 #define MAX_ENTRIES_BYTES (1u << 20)
@@ -23,6 +24,7 @@ int gpt_parse(const void *header, size_t size, struct gpt *ret)
 	ret->entries_lba = read_le64(h + ENTRIES_LBA);
 	ret->n_entries = read_le32(h + N_ENTRIES);
 	ret->entry_size = read_le32(h + ENTRY_SIZE);
+	ret->entries_crc = read_le32(h + ENTRIES_CRC);
 	if (ret->entry_size < MIN_ENTRY_SIZE || ret->entries_lba < 2 ||
 	    ret->n_entries > MAX_ENTRIES_BYTES / ret->entry_size)
 		return ERROR_RANGE;

@@ -46,23 +46,28 @@ static void free_blocks(void *p, UINTN bytes, UINTN block)
 	BS->FreePages((EFI_PHYSICAL_ADDRESS)(UINTN)p, EFI_SIZE_TO_PAGES((bytes + block - 1) / block * block));
 }
 
-/* Unique GUID of the extended boot loader partition in the disk's table. */
-static BOOLEAN find_in_table(EFI_BLOCK_IO *disk, unsigned char *ret_guid)
+/* Unique GUID of the extended boot loader partition in the table whose header is at `lba`. *ret_whole tells
+ * whether that is a table at all. */
+static BOOLEAN find_in_table(EFI_BLOCK_IO *disk, UINT64 lba, unsigned char *ret_guid, BOOLEAN *ret_whole)
 {
 	void *header, *entries;
 	UINTN block = disk->Media->BlockSize;
 	struct gpt gpt;
+	UINT32 crc = 0;
 	BOOLEAN found = FALSE;
 
-	if (block < 512 || EFI_ERROR(read_blocks(disk, 1, GPT_HEADER_SIZE, &header)))
+	*ret_whole = FALSE;
+	if (block < 512 || EFI_ERROR(read_blocks(disk, lba, GPT_HEADER_SIZE, &header)))
 		return FALSE;
 	int error = gpt_parse(header, block, &gpt);
 	free_blocks(header, GPT_HEADER_SIZE, block);
 	if (error || !gpt.entries_bytes ||
 	    EFI_ERROR(read_blocks(disk, gpt.entries_lba, gpt.entries_bytes, &entries)))
 		return FALSE;
+	*ret_whole =
+		!EFI_ERROR(BS->CalculateCrc32(entries, gpt.entries_bytes, &crc)) && crc == gpt.entries_crc;
 	const unsigned char *guid = gpt_find(entries, &gpt, GPT_TYPE_XBOOTLDR);
-	if (guid) {
+	if (*ret_whole && guid) {
 		BS->CopyMem(ret_guid, (VOID *)guid, GPT_GUID_SIZE);
 		found = TRUE;
 	}
@@ -103,6 +108,7 @@ static void open_xbootldr(struct boot *b)
 	EFI_BLOCK_IO *disk;
 	EFI_HANDLE handle;
 	UINTN disk_size = 0;
+	BOOLEAN whole;
 
 	if (!own || !efi_device_path_partition(own, &disk_size))
 		return;
@@ -113,7 +119,9 @@ static void open_xbootldr(struct boot *b)
 	SetDevicePathEndNode(end);
 	if (!EFI_ERROR(BS->LocateDevicePath(&block_io_guid, &rest, &handle)) && IsDevicePathEnd(rest) &&
 	    !EFI_ERROR(BS->HandleProtocol(handle, &block_io_guid, (VOID **)&disk)) &&
-	    find_in_table(disk, guid))
+	    /* The copy at the end of the disk counts when the first table is damaged. */
+	    (find_in_table(disk, 1, guid, &whole) ||
+	     (!whole && find_in_table(disk, disk->Media->LastBlock, guid, &whole))))
 		open_partition(own, disk_size, guid, &b->volumes[VOLUME_XBOOTLDR]);
 	efi_free(path);
 }

@@ -14,11 +14,12 @@ struct gpt {
 	uint64_t entries_lba; /* block of the first partition entry */
 	uint32_t n_entries, entry_size;
 	uint32_t entries_bytes; /* of all of them */
+	uint32_t entries_crc;   /* what their checksum has to be */
 };
 
-/* Reads the header, which is block 1 of the disk, from its first `size` bytes. ERROR_MAGIC when there is
- * none; ERROR_TRUNCATED; ERROR_RANGE when its numbers cannot be. The checksums are not looked at: what is
- * found here has to be met again among firmware's own partitions. */
+/* Reads the header, which is block 1 of the disk, or its copy in the last block, from its first `size` bytes.
+ * ERROR_MAGIC when there is none; ERROR_TRUNCATED; ERROR_RANGE when its numbers cannot be. Its own checksum
+ * is not looked at: when that of the entries fits, the header led to them. */
 int gpt_parse(const void *header, size_t size, struct gpt *ret);
 
 /* Unique GUID of the first partition of a type. `entries` are gpt->entries_bytes bytes. NULL if there is
