@@ -14,6 +14,8 @@
 #define ENTRIES_FOLDER SPAN("/loader/entries")
 #define ENTRY_FILE_MAX (64u << 10) /* bytes; real ones have a few hundred */
 #define MAX_FAILURES 64u
+/* Bytes for all entries: 20 000 ordinary ones take a third. The rest of the memory is the kernel's. */
+#define ENTRIES_MEMORY (128u << 20)
 
 static void remember(struct boot *b, const struct entry *entry, struct span why, bool left_out)
 {
@@ -63,7 +65,26 @@ void entries_add(struct boot *b, struct entry *e)
 struct loading {
 	struct boot *b;
 	enum entry_volume volume;
+	UINTN *memory_left;
 };
+
+/* An entry with texts of so many bytes; NULL, once with a line, when all of them would take too much memory.
+ */
+static struct entry *new_entry(const struct loading *l, struct span file_name, size_t texts)
+{
+	if (sizeof(struct entry) + texts > *l->memory_left) {
+		if (*l->memory_left)
+			efi_message(file_name,
+				    SPAN("skipped with all that follow: entries take 128 MiB already"));
+		*l->memory_left = 0;
+		return NULL;
+	}
+	*l->memory_left -= sizeof(struct entry) + texts;
+	struct entry *e = efi_keep_new(struct entry, 1);
+	e->volume = l->volume;
+	e->file_name = file_name;
+	return e;
+}
 
 /* ---- type 1 ---- */
 
@@ -117,13 +138,10 @@ static void load_type1(EFI_FILE_HANDLE folder, struct span found_name, UINT64 si
 	if (!bls_file_name_is_entry(found_name))
 		return;
 	struct span text = read_entry(folder, found_name, size);
-	if (!text.p)
-		return;
-
 	/* Entries live until the kernel starts: their memory is not freed one by one. */
-	struct entry *e = efi_keep_new(struct entry, 1);
-	e->volume = l->volume;
-	e->file_name = found_name;
+	struct entry *e = text.p ? new_entry(l, found_name, 2 * text.n) : NULL;
+	if (!e)
+		return;
 	boot_counter_parse(e->file_name, &e->counter);
 	struct text id = text_in(efi_keep(found_name.n + 1), found_name.n + 1);
 	boot_counter_id(&e->counter, &id);
@@ -141,9 +159,12 @@ static void load_type1(EFI_FILE_HANDLE folder, struct span found_name, UINT64 si
 static void load_profile(struct loading *l, const struct file_source *source, struct span file_name,
 			 const struct uki_profile *profile, uint32_t n)
 {
-	struct entry *e = efi_keep_new(struct entry, 1);
-	char *memory = efi_keep(uki_entry_memory(file_name, profile));
-	const char *wrong = uki_entry(source, file_name, profile, n, memory, e);
+	size_t size = uki_entry_memory(file_name, profile);
+	struct entry *e = new_entry(l, file_name, size);
+
+	if (!e)
+		return;
+	const char *wrong = uki_entry(source, file_name, profile, n, efi_keep(size), e);
 
 	if (wrong) {
 		efi_message(file_name, span_of(wrong));
@@ -197,8 +218,10 @@ static void load_type2(EFI_FILE_HANDLE folder, struct span found_name, UINT64 si
 
 void entries_load(struct boot *b)
 {
+	UINTN memory_left = ENTRIES_MEMORY;
+
 	for (enum entry_volume v = VOLUME_OWN; v < N_VOLUMES; v++) {
-		struct loading l = { b, v };
+		struct loading l = { b, v, &memory_left };
 		EFI_FILE_HANDLE root = b->volumes[v].root;
 
 		if (!root)
