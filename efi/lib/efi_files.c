@@ -228,7 +228,8 @@ static EFI_STATUS move(EFI_FILE_HANDLE root, struct span path, struct span new_n
 	EFI_STATUS status = efi_read_text(root, path, MOVE_MAX, &text);
 	if (!EFI_ERROR(status)) {
 		status = efi_read_text(root, target, MOVE_MAX, &other);
-		if (status == EFI_NOT_FOUND)
+		/* An empty one is left of a power cut. */
+		if (status == EFI_NOT_FOUND || (!EFI_ERROR(status) && !other.n))
 			status = write_new(root, target, text);
 		else if (!EFI_ERROR(status) && !span_equal(text, other))
 			status = EFI_ACCESS_DENIED; /* somebody else's */
