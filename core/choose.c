@@ -30,6 +30,9 @@ static enum choose_outcome by_pattern(const struct choose_input *in, struct span
 	for (size_t i = 0; i < in->n_entries; i++) {
 		if (!entry_matches(in->entries[i], pattern))
 			continue;
+		/* As a default it would keep the machine down for ever. */
+		if (!bad_allowed && !entry_starts_system(in->entries[i]))
+			continue;
 		enum choose_outcome o = obstacle(in, in->entries[i], bad_allowed);
 		if (o == OUTCOME_CHOSEN) {
 			*ret_index = i;

@@ -75,6 +75,12 @@ void entry_from_id(struct span id, struct entry *ret)
 	ret->counter.suffix = span_cut(id, dot, id.n);
 }
 
+bool entry_starts_system(const struct entry *entry)
+{
+	return entry->type != ENTRY_AUTO || !(span_starts(entry->id, SPAN("auto-reboot")) ||
+					      span_starts(entry->id, SPAN("auto-poweroff")));
+}
+
 /* A type 1 entry that starts a profile has an id of its own. */
 static bool is_later_profile(const struct entry *entry)
 {
@@ -98,6 +104,8 @@ bool entry_matches(const struct entry *entry, struct span pattern)
 
 	if (!pattern.n)
 		return false;
+	if (entry->type == ENTRY_AUTO)
+		return span_equal_nocase(pattern, entry->id);
 	if (glob_match(pattern, entry->id) || matches_first_profile(entry, pattern))
 		return true;
 	if (!boot_counter_parse(pattern, &split)) {

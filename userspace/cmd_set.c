@@ -168,12 +168,8 @@ static int set_size(struct job *j, enum page_size size)
 /* What makes an entry a bad default. */
 static const char *default_obstacle(const struct job *j, const struct entry *e)
 {
-	static const char *const no_system[] = { "auto-reboot", "auto-poweroff",
-						 "auto-reboot-to-firmware-setup" };
-
-	for (size_t i = 0; i < sizeof(no_system) / sizeof(no_system[0]); i++)
-		if (span_equal(e->id, span_of(no_system[i])))
-			return "starts no system, this one would not come up again";
+	if (!entry_starts_system(e))
+		return "starts no system, as a default it is passed over";
 	return entry_obstacle(&j->set, e);
 }
 

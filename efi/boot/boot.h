@@ -35,8 +35,7 @@ struct boot {
 	struct failure *failures; /* entries that cannot be started, in the order they were found out */
 	size_t n_failures;
 	struct choose_input input;
-	const struct entry *counted; /* whose boot is counted down already */
-	bool menu_key;               /* a key asked for the hidden menu */
+	bool menu_key; /* a key asked for the hidden menu */
 	bool menu_shown;
 };
 

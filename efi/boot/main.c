@@ -33,10 +33,11 @@ static void say_choice(struct boot *b, const struct choose_result *result)
 }
 
 /* What loader.conf wants done when an entry came back: a reset instead of the next choice. With tries left
- * the same entry may do better; without, only a person or another disk can help. */
+ * the same entry may do better; without, only a person or another disk can help. Tries that nobody counts
+ * never end. */
 static void reboot_on_error(const struct boot *b, const struct entry *failed)
 {
-	bool tries_left = failed && failed->counter.present && failed->counter.left;
+	bool tries_left = failed && failed->counted && failed->counter.left;
 
 	if (b->conf.on_error == ON_ERROR_NEXT || (failed && !tries_left) ||
 	    (!failed && b->conf.on_error != ON_ERROR_REBOOT))

@@ -44,6 +44,7 @@ struct entry {
 	enum page_size page_size; /* that it boots with, or asks for; entry_set_page_size() */
 	bool unusable;            /* cannot be started: kernel missing, damaged, or it failed in this boot */
 	bool options_implied;     /* bls.options are the image's own, and not handed over */
+	bool counted;             /* the boot that goes on is counted in the file name */
 	bool edited;              /* the options were changed in the menu, for this boot */
 	bool initrd_by_name;      /* the kernel predates LoadFile2 (v5.8) and wants initrd= words */
 	size_t position;          /* where it was found; parts entries that are equal in all else */
@@ -76,9 +77,14 @@ const char *entry_unsupported_feature(const struct entry *entry);
 /* Whether the CPU can run the entry: false only if both its size and the CPU's set are known. */
 bool entry_supported(const struct entry *entry, page_size_set cpu);
 
+/* Whether a machine comes up with the entry: false for reboot, power off and firmware setup. */
+bool entry_starts_system(const struct entry *entry);
+
 /* Whether a default, preferred or one-shot pattern names the entry: a glob on the id, also accepted without
  * suffix, with a boot counter, and with the name of a first profile ("IMAGE.efi@NAME", as bootctl 257 has
- * it). */
+ * it). What the loader made
+ * itself is named by its whole id alone: a pattern for systems must not lead to a shell that waits for ever.
+ */
 bool entry_matches(const struct entry *entry, struct span pattern);
 
 /* Menu order of the Boot Loader Specification: exhausted entries last; with sort-key before without;

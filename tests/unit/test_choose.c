@@ -481,8 +481,18 @@ static void what_the_loader_made_itself_boots_only_when_named(void **state)
 	m.in.oneshot = SPAN("auto-reboot");
 	expect(&m, 0, RULE_ONESHOT);
 	m.in.oneshot = SPAN_NONE;
-	m.in.default_config = SPAN("auto-*");
+	/* As a default it would keep the machine down for ever; a pattern names none of its kind. */
+	m.in.default_config = SPAN("auto-reboot");
+	expect(&m, SIZE_MAX, RULE_LAST_RESORT);
+	assert_int_equal(m.out.outcome[RULE_DEFAULT_CONFIG], OUTCOME_NO_ENTRY);
+	m.entries[0].id = SPAN("auto-efi-shell");
+	expect(&m, SIZE_MAX, RULE_LAST_RESORT);
+	m.in.default_config = SPAN("Auto-EFI-shell");
 	expect(&m, 0, RULE_DEFAULT_CONFIG);
+	m.in.default_config = SPAN("auto-*");
+	expect(&m, SIZE_MAX, RULE_LAST_RESORT);
+	m.in.default_config = SPAN("auto-efi-s[h]ell");
+	expect(&m, SIZE_MAX, RULE_LAST_RESORT);
 }
 
 static void saved_means_the_entry_that_was_booted_last(void **state)
