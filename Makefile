@@ -130,7 +130,7 @@ $(foreach variant,host asan aarch64,$(eval $(call command_rules,$(variant))))
 
 EFI_OPTIMIZE := -Os
 # What runs once for each of many entries is made for speed instead.
-EFI_FAST := core/bls core/boot_counter core/entry_order core/keyval core/path core/utf8 core/version_order efi/lib/efi_util
+EFI_FAST := core/keyval core/version_order core/entry_order core/utf8 core/boot_counter
 # The link sees the whole program and leaves out what it has no use for (-flto): a tenth of it.
 EFI_CFLAGS = $(CSTD) $(WARN) $(EFI_OPTIMIZE) -flto=auto -g -ffreestanding -fPIC -fvisibility=hidden -fshort-wchar -fno-strict-aliasing \
 	-fno-stack-protector -fno-asynchronous-unwind-tables -fno-unwind-tables -fdata-sections -ffunction-sections \
@@ -166,7 +166,7 @@ define efi_rules
 $(BUILD)/$(1)/%.o: %.c | $$($(1)_NEEDS)
 	@mkdir -p $$(@D)
 	$$(say) CC $$@
-	$$(Q)$$($(1)_PREFIX)gcc $(EFI_CFLAGS) $$($(1)_CFLAGS) $(CPPFLAGS) -isystem $$($(1)_ROOT)/usr/include/efi \
+	$$(Q)$$($(1)_PREFIX)gcc $$(EFI_CFLAGS) $$($(1)_CFLAGS) $(CPPFLAGS) -isystem $$($(1)_ROOT)/usr/include/efi \
 		-isystem $$($(1)_ROOT)/usr/include/efi/$$($(1)_ARCH) -isystem $$($(1)_ROOT)/usr/include \
 		-isystem $$($(1)_ROOT)/usr/include/$$($(1)_ARCH)-linux-gnu -MMD -MP -c $$< -o $$@
 $(BUILD)/$(1)/%.o: %.S
