@@ -4,8 +4,13 @@ entry without tries left is not chosen by itself, and nothing about it keeps a m
 
 import json
 
+import pytest
+
 from guest import kernel
+from machine import ARM64_FIRMWARE
 from test_main_job import add_all_sizes, refuses_to_run, status
+
+pytestmark = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
 
 ENTRIES = "/efi/loader/entries"
 LOADER = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
