@@ -10,6 +10,7 @@
 #include "efi_cpu.h"
 #include "efi_files.h"
 #include "efi_source.h"
+#include "efi_vars.h"
 
 #define ENTRIES_FOLDER SPAN("/loader/entries")
 #define ENTRY_FILE_MAX (64u << 10) /* bytes; real ones have a few hundred */
@@ -97,8 +98,27 @@ static bool for_this_architecture(const struct entry *e)
 /* An entry that starts this very program would go in circles. */
 static bool starts_ourselves(const struct boot *b, const struct entry *e)
 {
-	return e->bls.start == BLS_START_EFI && e->volume == VOLUME_OWN && b->own_path.n &&
-	       path_same(e->bls.path, b->own_path);
+	return e->volume == VOLUME_OWN && b->own_path.n && path_same(e->bls.path, b->own_path);
+}
+
+/* So would one that another run of us has started, and that is not over: it led here, maybe by way of another
+ * boot manager. */
+static void leave_out_running(struct boot *b)
+{
+	EFI_HANDLE *handles = NULL;
+	const struct span *id;
+	UINTN n = 0;
+
+	if (EFI_ERROR(BS->LocateHandleBuffer(ByProtocol, &efi_granule_guid, NULL, &n, &handles)))
+		return;
+	for (UINTN i = 0; i < n; i++) {
+		if (EFI_ERROR(BS->HandleProtocol(handles[i], &efi_granule_guid, (VOID **)&id)))
+			continue;
+		for (size_t k = 0; k < b->n_entries; k++)
+			if (!b->entries[k]->unusable && span_equal(b->entries[k]->id, *id))
+				entry_fail(b, b->entries[k], SPAN("leads back to the boot manager"));
+	}
+	efi_free(handles);
 }
 
 static void say_error(struct span file_name, int error, size_t offset)
@@ -236,6 +256,7 @@ void entries_load(struct boot *b)
 	for (size_t i = 0; i < b->n_entries; i++)
 		look_at_entry(b, b->entries[i]);
 	auto_entries_add(b);
+	leave_out_running(b);
 	struct entry **scratch = efi_new(struct entry *, b->n_entries);
 	entry_sort(b->entries, scratch, b->n_entries);
 	efi_free(scratch);

@@ -122,7 +122,10 @@ static void run(struct boot *b, struct entry *e, struct start *s, const struct c
 
 	save_last_booted(b, e, result);
 	publish_selected(e, record);
+	/* Known to another run of us, should the program start one: leave_out_running(). */
+	BS->InstallProtocolInterface(&b->image, &efi_granule_guid, EFI_NATIVE_INTERFACE, &e->id);
 	EFI_STATUS status = BS->StartImage(s->image, NULL, NULL);
+	BS->UninstallProtocolInterface(b->image, &efi_granule_guid, &e->id);
 	s->image = NULL; /* firmware unloads an application that came back */
 	efi_free((void *)record.p);
 	struct span what = efi_join(e->bls.path, " came back: ", span_of(efi_status_text(status)));

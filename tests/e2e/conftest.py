@@ -53,10 +53,10 @@ def boot(tmp_path, esp, firmware):
     """boot(cpu=..., state=folder): starts a machine with the staged ESP, and returns it when its shell is ready."""
     machines = []
 
-    def start(cpu=ALL_SIZES, state=None, wait=True, icount=None):
+    def start(cpu=ALL_SIZES, state=None, wait=True, icount=None, xbootldr=None):
         disk = tmp_path / "disk"
         if not disk.exists():
-            make_disk(disk, esp.path, state)
+            make_disk(disk, esp.path, state, xbootldr)
         machine = Machine(tmp_path, disk, cpu, firmware)
         if icount is not None:
             machine.icount = icount

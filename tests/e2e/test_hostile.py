@@ -5,12 +5,14 @@ and the command must predict what the boot manager then does."""
 import json
 import os
 import random
+import shutil
 import struct
 
 import pytest
 
-from guest import BUILD, kernel, unpack_guest
+from guest import BUILD, Esp, kernel, unpack_guest
 from machine import ARM64_FIRMWARE, READY, STARTS_LOADER, WITHOUT_16K
+from peer_guest import add_profiles, missing_peers, os_release, ukify
 from test_main_job import add_all_sizes, refuses_to_run, status, verify
 
 pytestmark = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
@@ -108,8 +110,28 @@ def test_a_power_cut_at_any_time_after_once_boots_the_one_shot_or_the_default(es
     assert m.page_size() == 4096
 
 
-def random_machine(rng, esp):
-    """Entries, counters, sort keys and wishes by chance. Returns commands that store wishes in variables."""
+@pytest.fixture(scope="session")
+def unified(tmp_path_factory, initramfs):
+    """Contents of unified images: one of a kernel, one of three profiles; none where ukify is not there."""
+    if missing_peers():
+        return []
+    folder = tmp_path_factory.mktemp("unified")
+    common = {"os_release": os_release(ID="test", VERSION_ID="1", PRETTY_NAME="Test OS"), "cmdline": "console=ttyAMA0 panic=5",
+              "initrd": initramfs}
+    return [ukify(folder / "plain", linux=kernel("16k"), uname="6.1.1", **common),
+            add_profiles(folder / "many", {"profile": "ID=main", "linux": kernel("4k"), "uname": "6.1.2", **common},
+                         [{"profile": "ID=Big", "linux": kernel("64k"), "uname": "6.1.3"}, {"profile": "TITLE=no id"}])]
+
+
+def variable_command(name, value):
+    raw = b"\7\0\0\0" + (value + "\0").encode("utf-16-le")
+    octal = "".join(f"\\{b:03o}" for b in raw)
+    return f"printf '{octal}' >/sys/firmware/efi/efivars/{name}-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+
+
+def random_machine(rng, esp, other, unified):
+    """Entries of both kinds and partitions, counters, sort keys and wishes by chance. Returns commands that store wishes
+    in variables."""
     sizes = ["4k", "16k", "64k"]
     for s in sizes:
         esp.add_file(f"/kernels/{s}", kernel(s))
@@ -121,16 +143,33 @@ def random_machine(rng, esp):
         counter = rng.choice(["", "", "+3", "+0-2", "+1-1"])
         keys = {"sort_key": rng.choice(["a", "b", "c"])} if rng.random() < 0.7 else {}
         path = rng.choice([f"/kernels/{size}"] * 4 + ["/kernels/none", f"//kernels\\{size}"])
-        esp.add_entry(f"e{i}-{size}{counter}", path, rng.choice(["1", "2", "10"]), **keys)
-        ids.append(f"e{i}-{size}.conf")
-    conf = []
+        name = rng.choice([f"e{i}-{size}", f"e{i}-{size}", f"E{i}-{size.upper()}~rc1", f"e{i} [{size}]"])
+        where = esp
+        if other and path == f"/kernels/{size}" and rng.random() < 0.3:
+            where = other
+            where.add_file(path, kernel(size))
+        where.add_entry(name + counter, path, rng.choice(["1", "2", "10"]), **keys)
+        ids.append(f"{name.lower()}.conf")
+    for i, image in enumerate(unified):
+        if rng.random() < 0.5:
+            name = rng.choice(["e9", "image", "Test-6.1"])
+            (other if other and rng.random() < 0.4 else esp).add_file(
+                f"/EFI/Linux/{name}-{i}{rng.choice(['', '', '+2', '+0-1', '+1'])}.efi", image)
+            ids += [f"{name.lower()}-{i}.efi"] + [f"{name.lower()}-{i}.efi@{p}" for p in ("big", "2")] * i
     if rng.random() < 0.3:
-        conf.append(f"default {rng.choice([*ids, 'e*', 'nothing'])}")
+        esp.add_file("/shellaa64.efi", kernel("4k"))  # starts, and panics without an initrd
+    patterns = [*ids, "e*", "*.efi*", "*@big", "[!r]*", "nothing", "@saved", "auto-*", "auto-reboot", "E?-*"]
+    conf = []
+    for key in ("default", "preferred"):
+        if rng.random() < 0.4:
+            conf.append(f"{key} {rng.choice(patterns)}")
     if rng.random() < 0.3:
         conf.append(f"page-size {rng.choice(sizes)}")
+    if rng.random() < 0.2:
+        conf += rng.choices(["boot-counting no", "auto-entries no", "auto-firmware no", "env-block no", "reboot-on-error auto"])
     (esp.path / "loader/loader.conf").write_text("\n".join(conf) + "\n")
     if rng.random() < 0.5:
-        lines = rng.choices(["next_entry=" + rng.choice(ids), "saved_entry=" + rng.choice([*ids, "e*", "nothing"]),
+        lines = rng.choices(["next_entry=" + rng.choice(ids), "saved_entry=" + rng.choice(patterns),
                              "granule_page_size=" + rng.choice(sizes), "other=1"], k=2)
         content = "# GRUB Environment Block\n" + "".join(f"{line}\n" for line in lines)
         esp.add_file("/EFI/granule/grubenv", content.encode().ljust(1024, b"#"))
@@ -138,23 +177,35 @@ def random_machine(rng, esp):
     if rng.random() < 0.5:
         commands.append(f"granule set {rng.choice(sizes)} --force")
     if rng.random() < 0.3:
-        commands.append(f"granule set {rng.choice(ids)} --force")
+        commands.append(f"granule set '{rng.choice(ids)}' --force")
+    for name in ("LoaderEntryDefault", "LoaderEntryPreferred"):
+        if rng.random() < 0.2:
+            commands.append(variable_command(name, rng.choice(patterns)))
     if rng.random() < 0.5:
-        commands.append(f"granule once {rng.choice(ids)}")
+        commands.append(f"granule once '{rng.choice(ids)}'")
     return commands
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("GRANULE_SEEDS", 6))))
-def test_what_status_predicts_is_what_boots(esp, boot, seed):
+def test_what_status_predicts_is_what_boots(esp, boot, seed, tmp_path, unified):
     rng = random.Random(seed)
-    commands = random_machine(rng, esp)
+    other = None
+    if rng.random() < 0.4:
+        other = Esp(tmp_path / "other")
+        (other.path / "EFI/BOOT/BOOTAA64.EFI").unlink()
+        shutil.copy(esp.path / "initrd", other.path)
+    commands = random_machine(rng, esp, other, unified)
     # The first boot is of whatever comes; the prediction is for the second.
-    m = boot(cpu=WITHOUT_16K if seed % 3 == 2 else "max,pauth-impdef=on")
+    m = boot(cpu=WITHOUT_16K if seed % 3 == 2 else "max,pauth-impdef=on", xbootldr=other and other.path)
+    mount = "mkdir /xbootldr && mount -t vfat /dev/vda3 /xbootldr" if other else ":"
+    m.ok(mount)
     for c in commands:
         m.run(c)
     predicted = status(m)["next"]
     entries = json.loads(m.ok("granule list --json"))["entries"]
+    m.run("umount /xbootldr")
     m.reboot()
+    m.ok(mount)
     assert status(m)["entry"] == predicted["id"], (commands, entries)
     if predicted["page_size"] != "unknown":
         assert m.page_size() == {"4k": 4096, "16k": 16384, "64k": 65536}[predicted["page_size"]]

@@ -144,3 +144,15 @@ def test_entries_of_the_other_partition_are_found_by_the_copy_of_the_partition_t
         m.start(wait=False)
         m.wait_for(READY, timeout=100)
         assert booted(m) == "far.conf"
+
+
+@pytest.mark.parametrize("key", ["linux", "efi"])
+def test_an_entry_that_names_the_boot_manager_does_not_go_round_in_circles(esp, boot, key):
+    esp.add_file("/kernel", kernel("4k"))
+    esp.add_entry("good", "/kernel", "1")
+    esp.add_file("/copy.efi", BUILD / "granule-bootaa64.efi")
+    for i, path in enumerate(("/EFI/BOOT/BOOTAA64.EFI", "/copy.efi")):
+        (esp.path / f"loader/entries/self{i}.conf").write_text(f"title self\nsort-key 0\n{key} {path}\n")
+    m = boot(wait=False)
+    m.wait_for(READY, timeout=60)
+    assert booted(m) == "good.conf"
