@@ -95,7 +95,7 @@ static void print_table(const struct entry_set *set, const struct entry *running
 	puts("\n* running   d default   > next boot");
 	for (size_t i = 0; i < set->n; i++)
 		if (loaded(set->entries[i])->problem)
-			printf("%s: %s\n", loaded(set->entries[i])->id, loaded(set->entries[i])->problem);
+			say(stdout, "%s: %s", loaded(set->entries[i])->id, loaded(set->entries[i])->problem);
 }
 
 int cmd_list(const struct options *o)

@@ -178,8 +178,8 @@ static int write_entry(struct work *w, const struct registration *r)
 		return 0;
 	if (there && keeps_options(w, there, text)) {
 		if (!w->o->json)
-			printf("%s is what runs: it keeps its command line (--force rewrites it)\n",
-			       file_name);
+			say(stdout, "%s is what runs: it keeps its command line (--force rewrites it)",
+			    file_name);
 		return 0;
 	}
 	int error = w->o->dry_run ? 0 : safe_file_write(path, text, strlen(text));
@@ -293,7 +293,8 @@ static int register_image(struct work *w, const struct kernel_file *kernel, cons
 	const struct entry *twin = foreign_twin(w, linux_path, image->kind);
 	if (twin && !w->o->force) {
 		if (!w->o->json)
-			printf("%s has the entry %.*s already\n", kernel->path, (int)twin->id.n, twin->id.p);
+			say(stdout, "%s has the entry %.*s already", kernel->path, (int)twin->id.n,
+			    twin->id.p);
 		return 0;
 	}
 	reg.linux_path = linux_path;
@@ -373,8 +374,8 @@ static void say_stale(const struct work *w, const struct kernel_files *kernels)
 		for (size_t k = 0; k < kernels->n; k++)
 			found = found || is_source(w, &kernels->items[k], e);
 		if (!found)
-			printf("%s: its kernel is not in /boot; 'granule unregister %s' removes it\n",
-			       loaded(e)->id, loaded(e)->id);
+			say(stdout, "%s: its kernel is not in /boot; 'granule unregister %s' removes it",
+			    loaded(e)->id, loaded(e)->id);
 	}
 }
 

@@ -39,7 +39,7 @@ static void print_json(const struct options *o, const struct boot_facts *facts, 
 
 static void print_line(const char *label, const char *text)
 {
-	printf("%14s: %s\n", label, text);
+	say(stdout, "%14s: %s", label, text);
 }
 
 static void print_list(const char *label, const struct strings *list)

@@ -221,11 +221,11 @@ static void judge(const struct options *o, const struct boot_facts *facts, struc
 static void print_verdict(const struct options *o, const struct boot_facts *facts, const struct verdict *v)
 {
 	if (!o->json) {
-		printf("%s: %s\n",
-		       !v->asked        ? "nothing asked"
-		       : v->broken_link ? "FAILED"
-					: "ok",
-		       v->message);
+		say(stdout, "%s: %s",
+		    !v->asked        ? "nothing asked"
+		    : v->broken_link ? "FAILED"
+				     : "ok",
+		    v->message);
 		return;
 	}
 	json_object *root = json_object_new_object();

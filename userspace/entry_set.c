@@ -152,9 +152,10 @@ void entry_set_print_candidates(const struct entry_set *set, bool (*fits)(const 
 		if (fits && !fits(e, context))
 			continue;
 		const char *obstacle = entry_obstacle(set, e);
-		fprintf(stderr, "%s  %-4s %.*s%s%s%s\n", any ? "" : "Candidates:\n", entry_size_title(e),
-			(int)e->id.n, e->id.p, obstacle ? " (" : "", obstacle ? obstacle : "",
-			obstacle ? ")" : "");
+		if (!any)
+			fputs("Candidates:\n", stderr);
+		say(stderr, "  %-4s %.*s%s%s%s", entry_size_title(e), (int)e->id.n, e->id.p,
+		    obstacle ? " (" : "", obstacle ? obstacle : "", obstacle ? ")" : "");
 		any = true;
 	}
 	if (!any)

@@ -122,7 +122,7 @@ void action(struct actions *a, const char *format, ...)
 	char *line = xvprintf(format, args);
 	va_end(args);
 	if (!a->options->json)
-		printf("%s%s\n", a->options->dry_run ? "would have: " : "", line);
+		say(stdout, "%s%s", a->options->dry_run ? "would have: " : "", line);
 	strings_add(&a->done, line);
 }
 
@@ -147,8 +147,8 @@ int actions_finish(struct actions *a, const struct entry_set *set)
 			puts("nothing to change");
 		if (set && next.entry) {
 			_cleanup_free_ char *what = boots_text(next.entry);
-			printf("next boot%s: %s, %s\n           %.*s\n", next_boot_condition(set), what,
-			       next.explanation, (int)next.entry->id.n, next.entry->id.p);
+			say(stdout, "next boot%s: %s, %s", next_boot_condition(set), what, next.explanation);
+			say(stdout, "%11s%.*s", "", (int)next.entry->id.n, next.entry->id.p);
 		} else if (set) {
 			puts("next boot: no entry can be started");
 		}

@@ -59,6 +59,32 @@ char *xprintf(const char *format, ...)
 	return p;
 }
 
+/* File names and texts of entries may hold anything: one line stays one line, and a terminal gets no orders.
+ */
+static char *make_harmless(char *line)
+{
+	for (char *p = line; *p; p++) {
+		/* U+0080 to U+009F in UTF-8 are control characters, too. */
+		bool two = p[0] == '\xc2' && (p[1] & '\xe0') == '\x80';
+
+		if ((unsigned char)*p < ' ' || *p == 0x7f || two)
+			*p = '?';
+		if (two)
+			*++p = '?';
+	}
+	return line;
+}
+
+void say(FILE *to, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	_cleanup_free_ char *line = xvprintf(format, args);
+	va_end(args);
+	fprintf(to, "%s\n", make_harmless(line));
+}
+
 void complain(const char *format, ...)
 {
 	va_list args;
@@ -66,11 +92,7 @@ void complain(const char *format, ...)
 	va_start(args, format);
 	_cleanup_free_ char *line = xvprintf(format, args);
 	va_end(args);
-	/* File names may hold anything: one line stays one line, and a terminal gets no orders. */
-	for (char *p = line; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	fprintf(stderr, "granule: %s\n", line);
+	say(stderr, "granule: %s", line);
 }
 
 int read_file(const char *path, size_t max, char **ret, size_t *ret_size)

@@ -56,6 +56,9 @@ __attribute__((format(printf, 1, 2))) char *xprintf(const char *format, ...);
 
 char *xvprintf(const char *format, va_list args);
 
+/* One line, without what would be an order to a terminal. */
+__attribute__((format(printf, 2, 3))) void say(FILE *to, const char *format, ...);
+
 /* "granule: " and one line on standard error. */
 __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
 

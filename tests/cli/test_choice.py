@@ -409,3 +409,17 @@ def test_set_on_a_read_only_partition_stores_the_policy_or_touches_nothing(machi
     done = read_only("set", "16k")
     assert done.returncode == 1 and "would win" in done.stderr
     assert machine.variable("GranulePolicy") == "64k" and machine.variable("LoaderEntryOneShot") == "os-4k.conf"
+
+
+@pytest.mark.parametrize("command", ["status", "list", "once os-64k", "set nothing\x1b[2J", "verify", "register --dry-run"])
+def test_texts_of_entries_give_no_orders_to_a_terminal(machine, command):
+    """Names of profiles, paths, wishes, failures of the boot record."""
+    evil = "\x1b]0;owned\x07\x7f\u009b2J"
+    image = images.uki(images.arm64(1), (".profile", "ID=a"), (".profile", f"ID=b{evil}"), osrel=f'PRETTY_NAME="x{evil}"\n')
+    (machine.efi / "EFI/Linux").mkdir(parents=True, exist_ok=True)
+    (machine.efi / "EFI/Linux/image.efi").write_bytes(image)
+    (machine.efi / "loader/entries/os-bad.conf").write_text(f"title t{evil}\nlinux /none{evil}\n")
+    (machine.efi / "loader/loader.conf").write_text(f"default image.efi@b*\npreferred no{evil}\n")
+    done = machine.run(*command.split())
+    text = done.stdout + done.stderr
+    assert text and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text), repr(text)
