@@ -108,6 +108,54 @@ static void add_title(const struct choose_input *in, enum choose_rule rule, stru
 		add(ret, " (environment block)");
 }
 
+static bool is_passed_over(enum choose_outcome o)
+{
+	return o != OUTCOME_NOT_SET && o != OUTCOME_CHOSEN && o != OUTCOME_NOT_ASKED;
+}
+
+/* First entry without tries left; NULL. *ret_n counts them. */
+static const struct entry *find_exhausted(const struct choose_input *in, size_t *ret_n)
+{
+	const struct entry *first = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < in->n_entries; i++) {
+		if (boot_counter_state(&in->entries[i]->counter) != STATE_BAD)
+			continue;
+		first = first ? first : in->entries[i];
+		++*ret_n;
+	}
+	return first;
+}
+
+bool choose_passed_over(const struct choose_input *in, const struct choose_result *result)
+{
+	size_t n;
+
+	for (enum choose_rule r = RULE_ONESHOT; r <= RULE_POLICY; r++)
+		if (is_passed_over(result->outcome[r]))
+			return true;
+	return result->rule == RULE_LAST_RESORT || (in->picked.n && result->rule != RULE_MENU) ||
+	       (result->rule == RULE_ORDER && find_exhausted(in, &n));
+}
+
+/* A machine that fell back should say from what. */
+static void add_exhausted(const struct choose_input *in, struct text *ret)
+{
+	size_t n;
+	const struct entry *first = find_exhausted(in, &n);
+
+	if (!first)
+		return;
+	add(ret, "; no tries left: ");
+	text_add(ret, first->id);
+	if (n > 1) {
+		add(ret, " and ");
+		text_add_number(ret, n - 1, 1);
+		add(ret, " more");
+	}
+}
+
 void choose_explain(const struct choose_input *in, const struct choose_result *result, struct text *ret)
 {
 	if (result->index == SIZE_MAX)
@@ -120,10 +168,12 @@ void choose_explain(const struct choose_input *in, const struct choose_result *r
 			add(ret, ": newest entry of that page size");
 		}
 	}
+	bool bad_told = false;
 	for (enum choose_rule r = RULE_ONESHOT; r <= RULE_POLICY; r++) {
 		enum choose_outcome o = result->outcome[r];
 
-		if (o == OUTCOME_NOT_SET || o == OUTCOME_CHOSEN || o == OUTCOME_NOT_ASKED)
+		bad_told = bad_told || o == OUTCOME_BAD;
+		if (!is_passed_over(o))
 			continue;
 		add(ret, "; ");
 		add_title(in, r, ret);
@@ -132,4 +182,13 @@ void choose_explain(const struct choose_input *in, const struct choose_result *r
 		add(ret, ": ");
 		explain_outcome(in, r, o, ret);
 	}
+	if (in->picked.n && result->rule != RULE_MENU) {
+		add(ret, "; ");
+		add(ret, rule_titles[RULE_MENU]);
+		add(ret, " ");
+		text_add(ret, in->picked);
+		add(ret, ": it cannot be started");
+	}
+	if (result->rule == RULE_ORDER && !bad_told)
+		add_exhausted(in, ret);
 }

@@ -18,15 +18,10 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table);
 /* One line whenever the choice is not simply what was asked for. */
 static void say_choice(struct boot *b, const struct choose_result *result)
 {
-	bool passed_over = false;
 	char line[600];
 	struct text t = text_in(line, sizeof(line));
 
-	for (enum choose_rule r = RULE_ONESHOT; r <= RULE_POLICY; r++)
-		passed_over = passed_over || (result->outcome[r] != OUTCOME_NOT_SET &&
-					      result->outcome[r] != OUTCOME_CHOSEN &&
-					      result->outcome[r] != OUTCOME_NOT_ASKED);
-	if (!passed_over && result->rule != RULE_LAST_RESORT)
+	if (!choose_passed_over(&b->input, result))
 		return;
 	choose_explain(&b->input, result, &t);
 	efi_message(b->entries[result->index]->id, text_span(&t));
@@ -73,9 +68,17 @@ static BOOLEAN boot_entries(struct boot *b)
 
 		say_choice(b, &result);
 		if (entry_start(b, e, &result)) {
+			bool picked = result.rule == RULE_MENU;
+
 			reboot_on_error(b, e);
 			/* It came back: it is marked now, and the next choice is another. */
+			if (picked)
+				b->input.picked = e->id;
 			choose(&b->input, &result);
+			/* Whoever picked it is still there. */
+			b->menu_key = picked;
+			if (picked && ask(b, &result))
+				return TRUE;
 		} else if (ask(b, &result)) {
 			return TRUE;
 		}

@@ -378,6 +378,11 @@ size_t menu_run(struct boot *b, struct choose_result *chosen)
 	m.list = (struct menu_list){ .n = b->n_entries,
 				     .selected = chosen->index == SIZE_MAX ? 0 : chosen->index };
 	open_screen(&m);
+	if (b->input.picked.n && b->n_failures) {
+		const struct failure *f = &b->failures[b->n_failures - 1];
+		say(&m, f->id, ": ");
+		text_add(&m.message, f->text);
+	}
 	enum after after = run(&m);
 	write_settings(&m);
 	screen_close(&m.screen);

@@ -38,9 +38,11 @@ struct choose_input {
 	struct span oneshot;
 	bool oneshot_not_cleared; /* the loader failed to delete it */
 	struct span preferred, preferred_config, default_variable,
-		default_config;  /* patterns, empty if not set */
-	enum page_size policy;   /* unknown if not set */
-	unsigned from_env;       /* 1 << rule for each wish that stands in the environment block */
+		default_config; /* patterns, empty if not set */
+	enum page_size policy;  /* unknown if not set */
+	unsigned from_env;      /* 1 << rule for each wish that stands in the environment block */
+	struct span
+		picked; /* id that a person picked in the menu and that could not be started; empty if none */
 	struct span last_booted; /* id that the pattern "@saved" stands for; empty if not known */
 };
 
@@ -79,7 +81,11 @@ bool choose_wants_saved(const struct choose_input *input);
 struct span choose_asked(const struct choose_input *input, enum choose_rule rule);
 
 /* One sentence part for people: why this entry, and what was passed over on the way, for example
- * "first entry in menu order; policy 16k: this CPU lacks 16K pages". */
+ * "first entry in menu order; policy 16k: this CPU lacks 16K pages", also entries whose tries are used up. */
 void choose_explain(const struct choose_input *input, const struct choose_result *result, struct text *ret);
+
+/* Whether choose_explain() has more to say than the rule: something was passed over, or nothing good is left.
+ */
+bool choose_passed_over(const struct choose_input *input, const struct choose_result *result);
 
 #endif

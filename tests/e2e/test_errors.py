@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from guest import BUILD, ESP_START, kernel
+from machine import READY
 
 REPORT = BUILD / "aa64/tests/e2e/efi/report.efi"
 
@@ -81,3 +82,26 @@ def test_where_ids_fill_the_variable_store_what_runs_is_told_all_the_same(esp, b
     names = m.ok("ls /sys/firmware/efi/efivars")
     assert "GranuleBoot-" in names and "LoaderEntrySelected-" in names
     assert "LoaderEntries-" not in names
+
+
+def test_after_an_entry_that_a_person_picked_failed_the_menu_comes_again(failing, boot):
+    (failing.path / "loader/loader.conf").write_text("timeout menu-force\n")
+    (failing.path / "loader/entries/b-fails+2.conf").rename(failing.path / "loader/entries/b-fails.conf")
+    m = boot(wait=False)
+    m.wait_for(r"boots by itself: b-fails\.conf", timeout=60)
+    m.send("\r")
+    # Its program has come back; what boots now is another entry, and the menu says why.
+    m.wait_for(r"b-fails\.conf: /comes-back\.efi came back", timeout=60)
+    m.wait_for(r"boots by itself: a-kernel\.conf", timeout=60)
+    m.wait_for(r"b-fails\.conf: /comes-back\.efi came back", timeout=60)
+    m.send("\r")
+    m.wait_for(READY)
+    assert booted(m) == "a-kernel.conf"
+    assert "b-fails.conf: /comes-back.efi came back" in m.ok("granule status")
+
+
+def test_a_fallback_from_a_counted_entry_is_told_after_the_boot(failing, boot):
+    (failing.path / "loader/entries/b-fails+2.conf").rename(failing.path / "loader/entries/b-fails+0-2.conf")
+    m = boot()
+    assert "first entry in menu order; no tries left: b-fails.conf" in m.ok("granule status")
+    assert "no tries left: b-fails.conf" in m.console

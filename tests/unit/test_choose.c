@@ -564,9 +564,45 @@ static void of_the_profiles_of_one_image_the_first_is_meant(void **state)
 	assert_true(equals > 1);
 }
 
+static void a_fallback_tells_what_it_fell_back_from(void **state)
+{
+	struct machine m;
+	char buffer[200];
+
+	(void)state;
+	three(&m);
+	make_bad(&m, 0);
+	choose(&m.in, &m.out);
+	struct text t = text_in(buffer, sizeof(buffer));
+	choose_explain(&m.in, &m.out, &t);
+	assert_string_equal(buffer, "first entry in menu order; no tries left: linux-4k.conf");
+	assert_true(choose_passed_over(&m.in, &m.out));
+
+	make_bad(&m, 1);
+	m.in.picked = SPAN("linux-x.conf");
+	choose(&m.in, &m.out);
+	t = text_in(buffer, sizeof(buffer));
+	choose_explain(&m.in, &m.out, &t);
+	assert_string_equal(
+		buffer, "first entry in menu order; picked in the menu linux-x.conf: it cannot be started; "
+			"no tries left: linux-4k.conf and 1 more");
+
+	assert_true(choose_passed_over(&m.in, &m.out));
+
+	/* What was wished for and is there needs no such words. */
+	m.in.default_variable = SPAN("linux-16k");
+	m.in.picked = SPAN_NONE;
+	choose(&m.in, &m.out);
+	assert_false(choose_passed_over(&m.in, &m.out));
+	t = text_in(buffer, sizeof(buffer));
+	choose_explain(&m.in, &m.out, &t);
+	assert_string_equal(buffer, "default entry");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fallback_tells_what_it_fell_back_from),
 		cmocka_unit_test(what_the_loader_made_itself_boots_only_when_named),
 		cmocka_unit_test(saved_means_the_entry_that_was_booted_last),
 		cmocka_unit_test(a_policy_compares_kernel_releases_where_they_are_known),
