@@ -36,7 +36,12 @@ struct span efi_var_get(EFI_GUID *guid, const CHAR16 *name)
 
 BOOLEAN efi_var_publish_bytes(EFI_GUID *guid, const CHAR16 *name, const void *data, UINTN size)
 {
-	return !EFI_ERROR(RT->SetVariable((CHAR16 *)name, guid, VOLATILE_FOR_OS, size, (VOID *)data));
+	EFI_STATUS status = RT->SetVariable((CHAR16 *)name, guid, VOLATILE_FOR_OS, size, (VOID *)data);
+
+	/* One that outlives a reset, whoever made it so, would tell of another boot. */
+	if (status == EFI_INVALID_PARAMETER && efi_var_delete(guid, name))
+		status = RT->SetVariable((CHAR16 *)name, guid, VOLATILE_FOR_OS, size, (VOID *)data);
+	return !EFI_ERROR(status);
 }
 
 BOOLEAN efi_var_publish(EFI_GUID *guid, const CHAR16 *name, struct span value)

@@ -156,3 +156,14 @@ def test_an_entry_that_names_the_boot_manager_does_not_go_round_in_circles(esp, 
     m = boot(wait=False)
     m.wait_for(READY, timeout=60)
     assert booted(m) == "good.conf"
+
+
+def test_variables_that_somebody_made_permanent_do_not_hide_what_was_booted(esp, boot):
+    """Firmware refuses to write a variable with other attributes than it has."""
+    esp.add_file("/EFI/BOOT/next.efi", esp.path / "EFI/BOOT/BOOTAA64.EFI")
+    esp.add_file("/EFI/BOOT/BOOTAA64.EFI", BUILD / "aa64/tests/e2e/efi/permanent.efi")
+    esp.add_file("/kernel", kernel("4k"))
+    esp.add_entry("first", "/kernel", "1")
+    m = boot()
+    assert booted(m) == "first.conf"
+    assert "first.conf" in m.ok("cat /sys/firmware/efi/efivars/LoaderEntrySelected-* | tr -d '\\0'")
