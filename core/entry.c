@@ -87,15 +87,29 @@ static bool is_later_profile(const struct entry *entry)
 	return entry->type == ENTRY_TYPE2 && entry->bls.profile;
 }
 
-static bool matches_first_profile(const struct entry *entry, struct span pattern)
+/* Where the text behind the last '@' begins; 0 if there is none. */
+static size_t behind_at(struct span s)
 {
-	size_t at = pattern.n;
+	size_t at = s.n;
 
-	while (at > 0 && pattern.p[at - 1] != '@')
+	while (at > 0 && s.p[at - 1] != '@')
 		at--;
-	return at && entry->profile_name.n && !is_later_profile(entry) &&
-	       glob_match(span_cut(pattern, 0, at - 1), entry->id) &&
-	       glob_match(span_cut(pattern, at, pattern.n), entry->profile_name);
+	return at;
+}
+
+/* FILE@PROFILE, with or without the suffix of FILE. The id of a first profile does not hold its name. */
+static bool matches_profile(const struct entry *entry, struct span pattern)
+{
+	size_t at = behind_at(pattern), own_at = behind_at(entry->id);
+	bool first = entry->profile_name.n && !is_later_profile(entry);
+
+	if (at < 2 || (!first && !own_at))
+		return false;
+	struct span file = span_cut(pattern, 0, at - 1);
+	struct span profile = first ? entry->profile_name : span_cut(entry->id, own_at, entry->id.n);
+
+	return glob_match(span_cut(pattern, at, pattern.n), profile) &&
+	       (glob_match(file, entry->counter.name) || (first && glob_match(file, entry->id)));
 }
 
 bool entry_matches(const struct entry *entry, struct span pattern)
@@ -106,7 +120,7 @@ bool entry_matches(const struct entry *entry, struct span pattern)
 		return false;
 	if (entry->type == ENTRY_AUTO)
 		return span_equal_nocase(pattern, entry->id);
-	if (glob_match(pattern, entry->id) || matches_first_profile(entry, pattern))
+	if (glob_match(pattern, entry->id) || matches_profile(entry, pattern))
 		return true;
 	if (!boot_counter_parse(pattern, &split)) {
 		/* No suffix: compare with the name alone, which stands for the first profile of an image. */

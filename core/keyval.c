@@ -6,6 +6,15 @@ static bool is_line_end(char c)
 	return c == '\n' || c == '\r';
 }
 
+size_t keyval_line_number(struct span text, size_t offset)
+{
+	size_t line = 1;
+
+	for (size_t i = 0; i < offset && i < text.n; i++)
+		line += text.p[i] == '\n' ? !i || text.p[i - 1] != '\r' : text.p[i] == '\r';
+	return line;
+}
+
 bool keyval_next(struct span text, size_t *pos, struct keyval *ret)
 {
 	while (*pos < text.n) {

@@ -46,9 +46,10 @@ static bool inspect(const struct output *out, const char *path, uint32_t profile
 			image.release,
 			shown,
 		};
-		table_add(out->table, row);
 		json_object_array_add(out->array, facts(path, profile, &image));
 		found = image.head.container != CONTAINER_UNKNOWN;
+		if (found)
+			table_add(out->table, row);
 	}
 	if (!found)
 		complain("%s: %s", shown, problem ? problem : "not a kernel");

@@ -68,7 +68,7 @@ static char *state_text(const struct entry_set *set, const struct entry *e)
 	if (!entry_supported(e, set->cpu))
 		return xstrdup("not on this CPU");
 	if (boot_counter_state(&e->counter) == STATE_INDETERMINATE)
-		return xprintf("%u tries left", e->counter.left);
+		return xprintf(e->counter.left == 1 ? "%u try left" : "%u tries left", e->counter.left);
 	return xstrdup(entry_state_name(boot_counter_state(&e->counter)));
 }
 
@@ -126,6 +126,7 @@ int cmd_list(const struct options *o)
 	} else {
 		print_table(&set, running, by_default.entry, next.entry);
 	}
+	entry_set_complain_conf(&set);
 	for (size_t i = 0; i < set.skipped.n; i++)
 		complain("skipped %s", set.skipped.items[i]);
 	entry_set_free(&set);

@@ -234,6 +234,25 @@ static bool wanted(const struct work *w, const struct image_file *image)
 	       page_size_in(image->page_size, w->sizes);
 }
 
+/* A kernel that was named, with sizes that it does not have: nothing would come of it without a word. */
+static void say_unwanted(const struct work *w, const char *path, const struct image_file *image)
+{
+	char sizes[32];
+	struct text t = text_in(sizes, sizeof(sizes));
+
+	for (enum page_size s = PAGE_SIZE_4K; s <= PAGE_SIZE_64K; s++) {
+		if (!page_size_in(s, w->sizes))
+			continue;
+		text_add(&t, t.n ? SPAN(", ") : SPAN_NONE);
+		text_add(&t, span_of(page_size_title(s)));
+	}
+	if (image->page_size == PAGE_SIZE_UNKNOWN)
+		complain("%s: its page size is not known, it may have no %s", path, sizes);
+	else
+		complain("%s: compiled for %s pages, has no %s", path, page_size_title(image->page_size),
+			 sizes);
+}
+
 /* Whether a kernel is one for this machine; says why not. */
 static bool acceptable(const struct work *w, const char *path, const struct image_file *image)
 {
@@ -314,6 +333,10 @@ static int register_kernel(struct work *w, const struct kernel_file *kernel)
 		r = -EINVAL;
 	else if (wanted(w, &image))
 		r = register_image(w, kernel, &image, &initrds);
+	else if (w->o->kernel) {
+		say_unwanted(w, kernel->path, &image);
+		r = -EINVAL;
+	}
 	strings_free(&initrds);
 	image_file_free(&image);
 	return r;

@@ -5,6 +5,7 @@
  * old wish still wins, and the machine boots as before. */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "env_file.h"
 #include "registry.h"
@@ -51,7 +52,8 @@ static int job_end(struct job *j, int r)
 /* What has to be changed on the partition must be possible before any variable is touched. */
 static int check_files(const struct job *j)
 {
-	bool in_conf = j->set.conf.default_pattern.n || j->set.conf.preferred_pattern.n;
+	bool in_conf =
+		j->set.has_policy && (j->set.conf.default_pattern.n || j->set.conf.preferred_pattern.n);
 	bool in_env = j->set.input.from_env & (1u << RULE_ONESHOT | 1u << RULE_DEFAULT);
 	_cleanup_free_ char *path =
 		path_join(places_folder(&j->places, VOLUME_OWN), in_conf ? "loader/loader.conf" : ENV_PATH.p);
@@ -88,15 +90,28 @@ static int clear(struct job *j, const char *variable, const char *current, const
 	return r;
 }
 
+/* loader.conf is shared. What it says to a loader that goes by it now, and that does not know our policy, is
+ * not ours to remove on the way. */
+static const char *own_key(const struct job *j, const char *key, struct span pattern)
+{
+	if (j->set.has_policy || !pattern.n)
+		return key;
+	complain("%s %.*s stays in loader.conf: it is %s that goes by it now", key, (int)pattern.n, pattern.p,
+		 j->set.loader);
+	return NULL;
+}
+
 /* Clears what wins over a default, and with `default_too` what wins over a policy. */
 static int clear_rivals(struct job *j, bool default_too)
 {
 	int r = 0;
 
 	if (default_too)
-		r = clear(j, "LoaderEntryDefault", j->set.default_variable, "default");
+		r = clear(j, "LoaderEntryDefault", j->set.default_variable,
+			  own_key(j, "default", j->set.conf.default_pattern));
 	if (r == 0)
-		r = clear(j, "LoaderEntryPreferred", j->set.preferred, "preferred");
+		r = clear(j, "LoaderEntryPreferred", j->set.preferred,
+			  default_too ? own_key(j, "preferred", j->set.conf.preferred_pattern) : "preferred");
 	if (r == 0)
 		r = clear(j, "LoaderEntryOneShot", j->set.oneshot, NULL);
 	/* A policy or default of the block would win over one in loader.conf. */
@@ -137,8 +152,9 @@ static int set_size(struct job *j, enum page_size size)
 	int r;
 
 	if (!j->set.has_policy && !j->o->force) {
-		complain("%s does not know page-size policies; run 'granule install', or set an entry by its "
-			 "id",
+		complain("%s does not know page-size policies; run 'granule install --once' and reboot, or "
+			 "set "
+			 "an entry by its id",
 			 j->set.loader);
 		return -ENOTSUP;
 	}
@@ -201,6 +217,18 @@ static int set_none(struct job *j)
 	return r;
 }
 
+/* "32k" means a page size, and no entry: that is said before a partition is looked for. */
+static bool is_other_size(const char *word)
+{
+	size_t digits = strspn(word, "0123456789");
+
+	if (!digits || (strcasecmp(word + digits, "k") != 0 && strcasecmp(word + digits, "kb") != 0) ||
+	    page_size_parse_typed(span_of(word)) != PAGE_SIZE_UNKNOWN)
+		return false;
+	complain("%s: page sizes are 4k, 16k, 64k", word);
+	return true;
+}
+
 int cmd_set(const struct options *o)
 {
 	const char *word = o->arguments[0];
@@ -208,6 +236,8 @@ int cmd_set(const struct options *o)
 	struct job j;
 	int r;
 
+	if (is_other_size(word))
+		return EXIT_USAGE;
 	if (job_start(o, &j) < 0)
 		return EXIT_FAILED;
 	if (strcmp(word, "none") == 0) {
@@ -291,6 +321,8 @@ int cmd_once(const struct options *o)
 	struct job j;
 	int r;
 
+	if (is_other_size(word))
+		return EXIT_USAGE;
 	if (job_start(o, &j) < 0)
 		return EXIT_FAILED;
 	if (strcmp(word, "none") == 0) {

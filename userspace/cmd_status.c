@@ -116,6 +116,8 @@ static void print_wishes(const struct entry_set *set)
 
 static void print_next(const struct entry_set *set, const struct next_boot *next)
 {
+	if (variable_boot_next_is_own())
+		print_line("next start", "granule-boot once (BootNext)");
 	if (!next->entry) {
 		print_line("next boot", next->explanation);
 		return;
@@ -144,8 +146,10 @@ int cmd_status(const struct options *o)
 		have_set = entry_set_load(o, &places, &set) == 0;
 		places_free(&places);
 	}
-	if (have_set)
+	if (have_set) {
 		next_boot(&set, &next);
+		entry_set_complain_conf(&set);
+	}
 
 	if (o->json) {
 		print_json(o, &facts, release, have_set ? &set : NULL, have_set ? &next : NULL);

@@ -6,7 +6,8 @@
 #include "registry.h"
 #include "safe_file.h"
 #include "system.h"
-#include "variables.h"
+#include "env_file.h"
+#include "wishes.h"
 
 static bool named_by(const struct entry *e, const char *word)
 {
@@ -72,12 +73,16 @@ static const char *reason_to_keep(const struct options *o, const struct entry *e
 	return e == by_default && !o->all ? "is what boots by default" : NULL;
 }
 
-static void remove_chosen(const struct options *o, const struct entry_set *set, struct actions *a)
+/* *ret_armed: a one-shot named one of those that were removed. */
+static void remove_chosen(const struct options *o, const struct entry_set *set, struct actions *a,
+			  bool *ret_armed)
 {
+	struct span oneshot = choose_asked(&set->input, RULE_ONESHOT);
 	_cleanup_free_ char *selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
 	_cleanup_free_ char *release = system_release(o);
 	struct next_boot by_default;
 
+	*ret_armed = false;
 	default_boot(set, &by_default);
 	for (size_t i = 0; i < set->n; i++) {
 		const struct entry *e = set->entries[i];
@@ -99,7 +104,22 @@ static void remove_chosen(const struct options *o, const struct entry_set *set, 
 		}
 		if (remove_entry(a, e) < 0)
 			a->failed = true;
+		else if (entry_matches(e, oneshot))
+			*ret_armed = true;
 	}
+}
+
+/* After a removal. A one-shot that names nothing any more would only make the next boot fall back. */
+static void clear_oneshot(struct actions *a, struct entry_set *set, const struct places *places)
+{
+	for (size_t i = 0; i < set->n && !a->options->dry_run; i++)
+		if (entry_matches(set->entries[i], choose_asked(&set->input, RULE_ONESHOT)))
+			return;
+	int r = set->oneshot ? wish_variable(a, set, "LoaderEntryOneShot", NULL) : 0;
+
+	if (r == 0)
+		r = wish_env_clear(a, set, places, 1u << RULE_ONESHOT);
+	a->failed = a->failed || r < 0;
 }
 
 int cmd_unregister(const struct options *o)
@@ -108,6 +128,7 @@ int cmd_unregister(const struct options *o)
 	struct places places;
 	struct entry_set set, after;
 	int exit_code = EXIT_FAILED;
+	bool armed;
 
 	if (!o->n_arguments && !o->all) {
 		complain("unregister: name an entry or a release, or give --all");
@@ -119,9 +140,11 @@ int cmd_unregister(const struct options *o)
 		goto out_places;
 	if (check_arguments(o, &set) < 0)
 		goto out;
-	remove_chosen(o, &set, &actions);
+	remove_chosen(o, &set, &actions, &armed);
 	if (entry_set_load(o, &places, &after) < 0)
 		goto out;
+	if (armed)
+		clear_oneshot(&actions, &after, &places);
 	for (size_t i = 0; i < set.n && !o->dry_run; i++) {
 		const struct entry *e = set.entries[i];
 		if (e->bls.from_granule)

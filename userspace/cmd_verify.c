@@ -221,11 +221,10 @@ static void judge(const struct options *o, const struct boot_facts *facts, struc
 static void print_verdict(const struct options *o, const struct boot_facts *facts, const struct verdict *v)
 {
 	if (!o->json) {
-		say(stdout, "%s: %s",
-		    !v->asked        ? "nothing asked"
-		    : v->broken_link ? "FAILED"
-				     : "ok",
-		    v->message);
+		if (v->broken_link)
+			say(stdout, "FAILED (%s): %s", v->broken_link, v->message);
+		else
+			say(stdout, "%s: %s", v->asked ? "ok" : "nothing asked", v->message);
 		return;
 	}
 	json_object *root = json_object_new_object();

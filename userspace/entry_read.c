@@ -6,6 +6,7 @@
 
 #include <granule/entry_look.h>
 #include <granule/error.h>
+#include <granule/keyval.h>
 #include <granule/path.h>
 #include <granule/uki_entry.h>
 
@@ -194,7 +195,9 @@ static void read_type1(struct reader *r, const char *folder, const char *name)
 		strings_add(skipped, xprintf("%s: %s", name, error_text(error)));
 		entry_free(e);
 	} else if (error) {
-		strings_add(skipped, xprintf("%s: %s, at byte %zu", name, error_text(error), offset));
+		strings_add(skipped, xprintf("%s: line %zu: %s", name,
+					     keyval_line_number((struct span){ text, size }, offset),
+					     error_text(error)));
 		entry_free(e);
 	} else if (architecture.n && !span_equal_nocase(architecture, span_of(ours))) {
 		entry_free(e); /* for another machine: not listed, as in every loader */

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <granule/keyval.h>
+
 #include "entry_read.h"
 #include "env_file.h"
 #include "system.h"
@@ -65,6 +67,14 @@ static void read_conf(const struct places *places, struct entry_set *set)
 	} else if (memchr(set->conf_text, 0, set->conf_size)) {
 		set->conf_problem = "holds a NUL byte; repair it first";
 	}
+}
+
+void entry_set_complain_conf(const struct entry_set *set)
+{
+	if (set->conf.has_bad)
+		complain("loader.conf: line %zu: value not understood, line skipped",
+			 keyval_line_number((struct span){ set->conf_text, set->conf_size },
+					    set->conf.bad_offset));
 }
 
 int entry_set_load(const struct options *o, const struct places *places, struct entry_set *ret)

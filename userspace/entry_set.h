@@ -53,6 +53,9 @@ void entry_set_free(struct entry_set *set);
 /* Fills set->input anew, after a wish was changed in memory. */
 void entry_set_input(struct entry_set *set);
 
+/* One line when loader.conf has a line that is not understood. */
+void entry_set_complain_conf(const struct entry_set *set);
+
 /* The entry with this id (as LoaderEntrySelected has it); NULL. */
 const struct entry *entry_set_by_id(const struct entry_set *set, const char *id);
 

@@ -10,8 +10,10 @@ struct libscols_table *table_new(const char *const *columns)
 		complain("out of memory");
 		exit(EXIT_FAILED);
 	}
+	/* The width of a terminal cuts nothing: an id or a path is of use only as a whole. */
+	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
 	for (size_t i = 0; columns[i]; i++)
-		scols_table_new_column(table, columns[i], 0, columns[i + 1] ? 0 : SCOLS_FL_TRUNC);
+		scols_table_new_column(table, columns[i], 0, 0);
 	return table;
 }
 

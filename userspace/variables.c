@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <uchar.h>
 
 #include <granule/device_tree.h>
 
@@ -141,6 +142,26 @@ uint64_t variable_get_u64(enum variable_vendor vendor, const char *name, uint64_
 	_cleanup_free_ uint8_t *data = get(vendor, name, &size);
 
 	return data && size == 8 ? read_le64(data) : otherwise;
+}
+
+bool variable_boot_next_is_own(void)
+{
+	static const char16_t own[] = u"\\granule-boot";
+	uint8_t *data = NULL;
+	uint32_t attributes;
+	size_t size;
+	char name[16];
+
+	if (!variables_present() ||
+	    efi_get_variable(efi_guid_global, "BootNext", &data, &size, &attributes) < 0)
+		return false;
+	snprintf(name, sizeof(name), "Boot%04X", size == 2 ? read_le16(data) : 0);
+	free(data);
+	if (size != 2 || efi_get_variable(efi_guid_global, name, &data, &size, &attributes) < 0)
+		return false;
+	bool found = memmem(data, size, own, sizeof(own) - sizeof(own[0])) != NULL;
+	free(data);
+	return found;
 }
 
 int variable_set(enum variable_vendor vendor, const char *name, const char *text)

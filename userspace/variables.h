@@ -36,4 +36,7 @@ int variable_delete(enum variable_vendor vendor, const char *name);
 /* What -errno of a failed write means, and what to do, as a phrase. */
 const char *variable_error_text(int error);
 
+/* Whether firmware starts granule-boot in the next boot, and only then. */
+bool variable_boot_next_is_own(void);
+
 #endif

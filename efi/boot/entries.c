@@ -3,6 +3,7 @@
  * images in EFI/Linux), of our own volume and of the extended boot loader partition. */
 #include <granule/entry_look.h>
 #include <granule/error.h>
+#include <granule/keyval.h>
 #include <granule/path.h>
 #include <granule/uki_entry.h>
 
@@ -121,7 +122,7 @@ static void leave_out_running(struct boot *b)
 	efi_free(handles);
 }
 
-static void say_error(struct span file_name, int error, size_t offset)
+static void say_error(struct span file_name, int error, size_t line_number)
 {
 	char line[160];
 	struct text t = text_in(line, sizeof(line));
@@ -129,8 +130,8 @@ static void say_error(struct span file_name, int error, size_t offset)
 	text_add(&t, SPAN("skipped: "));
 	text_add(&t, span_of(error_text(error)));
 	if (error != ERROR_NO_KERNEL) {
-		text_add(&t, SPAN(", at byte "));
-		text_add_number(&t, offset, 1);
+		text_add(&t, SPAN(", line "));
+		text_add_number(&t, line_number, 1);
 	}
 	efi_message(file_name, text_span(&t));
 }
@@ -169,7 +170,7 @@ static void load_type1(EFI_FILE_HANDLE folder, struct span found_name, UINT64 si
 
 	int error = bls_parse(text, efi_keep(text.n + 1), text.n + 1, &e->bls, &offset);
 	if (error)
-		say_error(found_name, error, offset);
+		say_error(found_name, error, keyval_line_number(text, offset));
 	else if (for_this_architecture(e) && !starts_ourselves(l->b, e))
 		entries_add(l->b, e);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What was asked for: loader.conf and variables. */
+#include <granule/keyval.h>
 #include <granule/variables.h>
 
 #include "boot.h"
@@ -24,8 +25,8 @@ static void read_conf(struct boot *b)
 		char line[80];
 		struct text t = text_in(line, sizeof(line));
 
-		text_add(&t, SPAN("value not understood, line skipped, at byte "));
-		text_add_number(&t, b->conf.bad_offset, 1);
+		text_add(&t, SPAN("value not understood, skipped line "));
+		text_add_number(&t, keyval_line_number(text, b->conf.bad_offset), 1);
 		efi_message(CONF_PATH, text_span(&t));
 	}
 }

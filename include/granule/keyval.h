@@ -17,4 +17,7 @@ struct keyval {
  * False at the end. Start with *pos = 0. */
 bool keyval_next(struct span text, size_t *pos, struct keyval *ret);
 
+/* Number, from 1 on, of the line that holds the byte at `offset`, as editors count. */
+size_t keyval_line_number(struct span text, size_t offset);
+
 #endif

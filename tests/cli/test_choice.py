@@ -161,7 +161,98 @@ def test_a_loader_that_does_not_know_policies_is_named(machine):
     machine.set_variable("GranulePolicy", "64k")
     assert next_id(machine) == "os-4k.conf", "such a loader does not read our policy"
     done = machine.run("set", "64k")
-    assert done.returncode == 1 and "systemd-boot 257" in done.stderr
+    assert done.returncode == 1 and "systemd-boot 257" in done.stderr and "granule install --once" in done.stderr
+
+
+def test_lines_of_loader_conf_stay_that_another_loader_goes_by(machine):
+    machine.loader(name="systemd-boot 257")
+    conf = machine.efi / "loader/loader.conf"
+    text = "timeout 3\ndefault os-4k.conf\n"
+    conf.write_text(text)
+    done = machine.run("set", "64k", "--force")
+    assert "default os-4k.conf stays in loader.conf: it is systemd-boot 257" in done.stderr
+    assert machine.variable("GranulePolicy") == "64k" and conf.read_text() == text
+    machine.ok("set", "none")
+    assert conf.read_text() == text
+    machine.loader()
+    machine.ok("set", "64k")
+    assert conf.read_text() == "timeout 3\n"
+
+
+def test_the_first_steps_work_under_another_loader(machine):
+    """As the README has it: what runs now becomes the default of both loaders, by its id."""
+    machine.loader(name="systemd-boot 257")
+    machine.ok("set", "os-4k.conf")
+    assert next_id(machine) == "os-4k.conf"
+    machine.loader()
+    assert machine.json("status")["next"]["reason"] == "default entry"
+    machine.ok("set", "4k")
+    assert machine.variable("LoaderEntryDefault") is None and next_id(machine) == "os-4k.conf"
+
+
+@pytest.mark.parametrize("command", ["set", "once"])
+def test_what_looks_like_a_page_size_is_named_before_a_partition_is_looked_for(system, command):
+    system.efi.rename(system.root / "gone")
+    for word in ("32k", "8K", "64k0k", "128kB"):
+        done = system.run(command, word)
+        if word == "64k0k":
+            assert done.returncode == 1 and "page sizes are" not in done.stderr
+        else:
+            assert (done.returncode, done.stderr) == (2, f"granule: {word}: page sizes are 4k, 16k, 64k\n")
+
+
+def test_one_try_is_not_several(machine):
+    machine.entry("os-one+1-2", images.arm64(3))
+    machine.entry("os-two+2-1", images.arm64(3))
+    out = machine.ok("list")
+    assert re.search("1 try left +os-one", out) and re.search("2 tries left +os-two", out)
+
+
+@pytest.mark.parametrize("command", ["status", "list"])
+def test_a_line_of_loader_conf_that_is_not_understood_is_named(machine, command):
+    (machine.efi / "loader/loader.conf").write_text("# a\r\ntimeout 5\r\n\r\neditor perhaps\n")
+    assert "loader.conf: line 4: value not understood" in machine.run(command).stderr
+    (machine.efi / "loader/loader.conf").write_text("timeout 5\n")
+    assert machine.run(command).stderr == ""
+
+
+@pytest.mark.parametrize("command", ["list", "inspect"])
+def test_a_narrow_terminal_cuts_no_id_and_no_path(machine, command):
+    import fcntl
+    import os
+    import pty
+    import struct
+    import termios
+
+    name = "os-" + "x" * 120
+    machine.entry(name, images.arm64(1))
+    kernel = machine.efi / "kernels" / name
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    arguments = {"list": ["list", "--root", machine.root], "inspect": ["inspect", kernel]}[command]
+    subprocess.run([str(a) for a in (machine.program, *arguments)], env=machine.env, stdout=slave, check=True)
+    os.close(slave)
+    out = b""
+    try:
+        while part := os.read(master, 4096):
+            out += part
+    except OSError:
+        pass  # the end, on a terminal
+    os.close(master)
+    assert {"list": f"{name}.conf", "inspect": str(kernel)}[command] in out.decode()
+
+
+def test_status_tells_that_firmware_starts_granule_boot_once(machine):
+    vendor = "8be4df61-93ca-11d2-aa0d-00e098032b8c"
+    folder = machine.root / "variables"
+    path = "\\EFI\\granule\\granule-bootaa64.efi\0".encode("utf-16-le")
+    assert "BootNext" not in machine.ok("status")
+    (folder / f"BootNext-{vendor}").write_bytes(b"\7\0\0\0\x1a\0")
+    assert "BootNext" not in machine.ok("status")
+    (folder / f"Boot001A-{vendor}").write_bytes(b"\7\0\0\0" + b"\1\0\0\0abcd" + path)
+    assert "next start: granule-boot once (BootNext)" in machine.ok("status")
+    (folder / f"Boot001A-{vendor}").write_bytes(b"\7\0\0\0" + b"\1\0\0\0abcd" + path.replace(b"-", b"_"))
+    assert "BootNext" not in machine.ok("status")
 
 
 def test_dry_run_writes_nothing_and_tells_the_next_boot(machine):
@@ -208,13 +299,13 @@ def test_damaged_entries_are_named_and_the_others_listed(machine):
     folder = machine.efi / "loader/entries"
     (folder / "nothing.conf").write_text("title nothing\n")
     (folder / "climbs.conf").write_text("linux /../etc/passwd\n")
-    (folder / "nul.conf").write_bytes(b"linux /a\0b\n")
+    (folder / "nul.conf").write_bytes(b"# x\nlinux /a\0b\n")
     (folder / "big.conf").write_bytes(b"#" * 70000)
     (folder / "two.conf").write_text("linux /a\nefi /b\n")
     done = machine.run("list")
     assert done.returncode == 0
-    for word in ("nothing.conf: names no kernel", "climbs.conf: syntax error, at byte 0",
-                 "nul.conf: syntax error, at byte 8", "big.conf: larger than 64 KiB", "two.conf: names more than one"):
+    for word in ("nothing.conf: names no kernel", "climbs.conf: line 1: syntax error",
+                 "nul.conf: line 2: syntax error", "big.conf: larger than 64 KiB", "two.conf: line 2: names more than one"):
         assert word in done.stderr, (word, done.stderr)
     assert "os-4k.conf" in done.stdout
 
@@ -244,6 +335,13 @@ def test_no_esp_is_one_line(system):
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "--esp-path" in done.stderr
     done = system.run("list", "--esp-path", system.root / "nowhere")
     assert done.returncode == 1 and "nowhere" in done.stderr
+
+
+def test_verify_names_the_link_that_broke(system):
+    system.with_variables(GranulePolicy="64k", LoaderInfo="systemd-boot 257")
+    done = system.run("verify", root=False)
+    assert done.returncode == 1
+    assert done.stdout.startswith("FAILED (loader): granule-boot did not start this system (systemd-boot 257 did)")
 
 
 # ---- install ----

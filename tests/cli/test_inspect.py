@@ -137,7 +137,7 @@ def test_what_is_no_complete_kernel_is_one_line_and_exit_1(system, data, words):
     path.write_bytes(data)
     done = system.run("inspect", path)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert words in done.stderr and "bad" in done.stderr
+    assert words in done.stderr and "bad" in done.stderr and done.stdout == ""
 
 
 def test_a_bad_file_does_not_hide_a_good_one(system):

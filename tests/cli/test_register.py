@@ -449,3 +449,36 @@ def test_what_boots_by_default_is_not_unregistered_without_force(system):
     assert "test-6.1-4k-4k.conf" in system.entries()
     system.ok("unregister", "6.1-4k", "--force")
     assert "test-6.1-4k-4k.conf" not in system.entries()
+
+
+def test_sizes_that_a_named_kernel_does_not_have_are_an_error(system):
+    system.kernel("6.1-4k", images.arm64(1, release="6.1-4k"))
+    kernel = system.boot / "vmlinuz-6.1-4k"
+    done = system.run("register", "--kernel", kernel, "--page-size", "16k")
+    assert done.returncode == 1 and f"{kernel}: compiled for 4K pages, has no 16K\n" in done.stderr
+    assert "nothing to change" not in done.stdout and not system.entries()
+    done = system.run("register", "--kernel", kernel, "--page-size", "16k", "--page-size", "64k")
+    assert "has no 16K, 64K\n" in done.stderr
+    system.ok("register", "--kernel", kernel, "--page-size", "16k", "--page-size", "4k")
+
+
+@pytest.mark.parametrize("place", ["variable", "block"])
+def test_a_one_shot_goes_with_the_entry_that_it_names(system, place):
+    if place == "variable":
+        system.loader()
+    for size, bits in {"4k": 1, "64k": 3}.items():
+        system.kernel(f"6.1-{size}", images.arm64(bits, release=f"6.1-{size}"))
+    system.ok("register")
+    system.ok("set", "4k")
+    system.ok("once", "64k", "--force")
+    out = system.ok("unregister", "6.1-64k", "-n")
+    assert "would have: " in out and system.json("status")["next"]["id"] == "test-6.1-64k-64k.conf"
+    out = system.ok("unregister", "6.1-64k")
+    assert "test-6.1-64k-64k.conf" in out.splitlines()[0] and ("LoaderEntryOneShot" in out or "next_entry" in out)
+    assert system.variable("LoaderEntryOneShot") is None
+    assert system.json("status")["next"]["reason"].startswith("policy 4k: newest")
+    system.ok("once", "4k", "--force")
+    system.kernel("6.2-64k", images.arm64(3, release="6.2-64k"))
+    system.ok("register")
+    system.ok("unregister", "6.2-64k")
+    assert system.json("status")["next"]["reason"].startswith("one-shot"), "it names another entry"

@@ -256,6 +256,29 @@ static void a_name_alone_means_the_first_profile(void **state)
 	assert_true(entry_matches(&file, SPAN("a+1-2.conf")));
 }
 
+static void a_profile_is_named_with_and_without_the_suffix_of_its_file(void **state)
+{
+	struct entry first = { .type = ENTRY_TYPE2, .id = SPAN("a.efi"), .profile_name = SPAN("main") };
+	struct entry later = { .type = ENTRY_TYPE2, .id = SPAN("a.efi@big"), .bls.profile = 1 };
+	struct entry by_id;
+
+	(void)state;
+	boot_counter_parse(SPAN("a+3.efi"), &first.counter);
+	boot_counter_parse(SPAN("a+3.efi"), &later.counter);
+	assert_true(entry_matches(&first, SPAN("A@main")));
+	assert_true(entry_matches(&later, SPAN("a@BIG")));
+	assert_true(entry_matches(&later, SPAN("?@b*")));
+	assert_false(entry_matches(&first, SPAN("a@big")));
+	assert_false(entry_matches(&later, SPAN("a@main")));
+	assert_false(entry_matches(&later, SPAN("b@big")));
+	assert_false(entry_matches(&later, SPAN("@big")));
+	assert_false(entry_matches(&later, SPAN("a@")));
+	/* What runs is known by its id alone. */
+	entry_from_id(SPAN("a.efi@big"), &by_id);
+	assert_true(entry_matches(&by_id, SPAN("a@big")));
+	assert_false(entry_matches(&by_id, SPAN("a@main")));
+}
+
 static void other_options_change_the_size_of_a_selectable_image_only(void **state)
 {
 	struct entry e = { .kind = IMAGE_SELECTABLE, .page_size = PAGE_SIZE_64K };
@@ -286,6 +309,7 @@ int main(void)
 		cmocka_unit_test(patterns_that_name_an_entry),
 		cmocka_unit_test(a_name_alone_means_the_first_profile),
 		cmocka_unit_test(a_first_profile_answers_to_its_name_too),
+		cmocka_unit_test(a_profile_is_named_with_and_without_the_suffix_of_its_file),
 		cmocka_unit_test(an_id_that_ends_like_a_counter_is_not_cut_again),
 	};
 

@@ -95,11 +95,26 @@ static void places_of_a_line(void **state)
 	assert_int_equal(kv.line_end, text.n);
 }
 
+static void the_number_of_a_line(void **state)
+{
+	struct span text = SPAN("a 1\nb 2\r\nc 3\rd 4\n\ne 5");
+
+	(void)state;
+	assert_int_equal(keyval_line_number(text, 0), 1);
+	for (size_t i = 0, line = 1; i < text.n; i++) {
+		if (text.p[i] >= 'a')
+			assert_int_equal(keyval_line_number(text, i), text.p[i] == 'e' ? 6 : line++);
+	}
+	assert_int_equal(keyval_line_number(text, text.n + 9), 6);
+	assert_int_equal(keyval_line_number(SPAN_NONE, 3), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_and_values_of_lines),
 		cmocka_unit_test(places_of_a_line),
+		cmocka_unit_test(the_number_of_a_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
