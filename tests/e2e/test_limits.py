@@ -70,6 +70,16 @@ def test_an_entry_file_of_two_mebibytes_is_skipped_with_a_line(esp, boot):
     assert "a-big.conf: skipped: larger than 64 KiB" in m.console
 
 
+def test_lines_that_are_not_understood_are_named_by_number(esp, boot):
+    add_all_sizes(esp)
+    (esp.path / "loader/entries/a-climbs.conf").write_bytes(b"title climbs\r\n\r\nlinux /../vmlinuz\r\n")
+    (esp.path / "loader/loader.conf").write_text("# mine\n\neditor perhaps\npage-size 64k\n")
+    m = boot()
+    assert "a-climbs.conf: skipped: syntax error, line 3" in m.console
+    assert "loader.conf: value not understood, skipped line 3" in m.console
+    assert m.page_size() == 65536
+
+
 def test_a_loader_conf_of_two_mebibytes_is_not_read_and_entries_boot(esp, boot):
     add_all_sizes(esp)
     (esp.path / "loader/loader.conf").write_text("page-size 64k\n" * 150000)
