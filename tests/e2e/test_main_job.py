@@ -3,10 +3,11 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
-from guest import copy_to_esp, kernel, kernel_folder, read_from_esp, with_header_page_size, with_release
+from guest import SETUP, copy_to_esp, kernel, kernel_folder, output, read_from_esp, with_header_page_size, with_release
 from machine import ARM64_FIRMWARE, WITHOUT_16K
 
 pytestmark = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
@@ -320,6 +321,31 @@ def test_install_once_tries_the_boot_manager_for_one_boot(esp, boot):
     assert own_path(m).endswith("\\EFI\\granule\\granule-bootaa64.efi")
     m.reboot()
     assert own_path(m).upper().endswith("\\EFI\\BOOT\\BOOTAA64.EFI"), "the boot after that is as before"
+
+
+@NEEDS_BOOT_ENTRIES
+def test_the_first_steps_of_the_readme_lead_from_systemd_boot_to_granule_boot(esp, boot):
+    peer = Path(output(SETUP / "peers.sh", "--path", "trixie-arm64"), "usr/lib/systemd/boot/efi/systemd-bootaa64.efi")
+    if not peer.exists():
+        pytest.skip(f"missing: {peer} (make peers)")
+    add_all_sizes(esp)
+    esp.add_file("/EFI/BOOT/BOOTAA64.EFI", peer)
+    conf = "timeout 0\ndefault test-16k.conf\n"
+    (esp.path / "loader/loader.conf").write_text(conf)
+    m = boot()
+    assert status(m)["loader"].startswith("systemd-boot") and m.page_size() == 16384
+    code, out = m.run("granule set 16k")
+    assert code == 1 and "granule install --once" in out
+    m.ok("granule set test-16k")
+    m.ok("granule install --once")
+    assert "next start: granule-boot once (BootNext)" in m.ok("granule")
+    m.reboot()
+    assert own_path(m).endswith("granule-bootaa64.efi") and verify(m)[0] == 0 and m.page_size() == 16384
+    assert "next start" not in m.ok("granule")
+    m.ok("granule install")
+    m.ok("granule set 64k")
+    m.reboot()
+    assert own_path(m).endswith("granule-bootaa64.efi") and verify(m)[0] == 0 and m.page_size() == 65536
 
 
 @pytest.mark.not_on("edk2", "its boot entries can be written")
