@@ -129,6 +129,11 @@ bool line_edit_key(struct line_edit *e, uint32_t key)
 	}
 }
 
+bool line_edit_is_abort(uint32_t key)
+{
+	return key == KEY_ESCAPE || key == KEY_CTRL('G') || key == KEY_CTRL('C');
+}
+
 void line_edit_show(struct line_edit *e, size_t columns, struct text *ret, size_t *ret_column)
 {
 	/* In big steps, so that a slow line does not repaint at each key. */

@@ -8,6 +8,8 @@
 #define TITLE_COLUMN 11
 /* Columns that a long state leaves to the title. */
 #define TITLE_MIN 20
+/* Columns before the values of facts. */
+#define FACT_COLUMN 14
 
 static void add(struct text *t, const char *s)
 {
@@ -81,13 +83,26 @@ size_t menu_find_prefix(const struct entry *const *entries, size_t n, size_t fro
 
 /* ---- one entry ---- */
 
+/* What is wrong comes first, and the path behind it: the end is what may be cut. */
+static void add_reason(struct span why, struct text *ret)
+{
+	for (size_t i = 0; i + 1 < why.n && why.p[0] == '/'; i++) {
+		if (why.p[i] != ':' || why.p[i + 1] != ' ')
+			continue;
+		text_add(ret, span_cut(why, i + 2, why.n));
+		add(ret, ": ");
+		why.n = i;
+	}
+	text_add(ret, why);
+}
+
 void menu_state_format(const struct entry *e, page_size_set cpu, struct span why_unusable, struct text *ret)
 {
 	if (e->unusable) {
 		add(ret, "cannot be started");
 		if (why_unusable.n) {
 			add(ret, ": ");
-			text_add(ret, why_unusable);
+			add_reason(why_unusable, ret);
 		}
 	} else if (!entry_supported(e, cpu)) {
 		add(ret, "not supported by this CPU");
@@ -103,6 +118,28 @@ static void pad(struct text *t, size_t used, size_t width)
 {
 	for (; used < width; used++)
 		text_add(t, SPAN(" "));
+}
+
+static size_t count_columns(struct span s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; n++)
+		utf8_decode(s, &i);
+	return n;
+}
+
+/* Cuts the beginning: ids and versions differ at their end. At least 4 columns. */
+static void add_end(struct text *t, struct span s, size_t columns)
+{
+	size_t n = count_columns(s), pos = 0;
+
+	if (n > columns) {
+		add(t, "...");
+		for (columns -= 3; n > columns; n--)
+			utf8_decode(s, &pos);
+	}
+	utf8_add_columns(t, span_cut(s, pos, s.n), columns);
 }
 
 void menu_row_format(const struct entry *e, const struct menu_row *row, size_t columns, struct text *ret)
@@ -127,21 +164,32 @@ void menu_row_format(const struct entry *e, const struct menu_row *row, size_t c
 		state = text_in(words, sizeof(words));
 		menu_state_format(e, row->cpu, SPAN_NONE, &state);
 	}
-	/* Both are cut into memory of their own first, so that their columns are known. */
-	char cut_state[UTF8_COLUMNS_SIZE(sizeof(words))], title[1024];
-	struct text s = text_in(cut_state, sizeof(cut_state)), t = text_in(title, sizeof(title));
-	size_t state_columns = state.n ? 3 : 0; /* " (" and ")" */
-	if (state.n)
-		state_columns += utf8_add_columns(&s, text_span(&state), room - TITLE_MIN - state_columns);
+	struct span title = e->bls.title, apart = title.n ? row->apart : e->id;
+	/* What a long state leaves to the rest. */
+	size_t least = row->apart.n ? room / 2 : TITLE_MIN;
+	if (title.n && !row->apart.n && count_columns(title) < least)
+		least = count_columns(title);
+	/* It is cut into memory of its own first, so that its columns are known. */
+	char cut_state[UTF8_COLUMNS_SIZE(sizeof(words))];
+	struct text s = text_in(cut_state, sizeof(cut_state));
+	if (state.n) /* " (" and ")" */
+		room -= 3 + utf8_add_columns(&s, text_span(&state), room - least - 3);
 
-	text_add(&t, e->bls.title.n ? e->bls.title : e->id);
-	if (row->with_id && e->bls.title.n) {
-		text_add(&t, SPAN(" ("));
-		text_add(&t, e->id);
-		text_add(&t, SPAN(")"));
+	if (title.n && apart.n) {
+		size_t n = count_columns(apart) + 3, half = room / 2;
+		size_t left = n < room ? room - n : 0;
+
+		if (left < half)
+			left = half;
+		room -= 3 + utf8_add_columns(ret, title, left);
+		add(ret, " (");
+		add_end(ret, apart, room);
+		add(ret, ")");
+	} else if (title.n) {
+		utf8_add_columns(ret, title, room);
+	} else {
+		add_end(ret, apart, room);
 	}
-	struct span whole = t.n ? text_span(&t) : e->bls.title;
-	utf8_add_columns(ret, whole, room - state_columns);
 	if (s.n) {
 		add(ret, " (");
 		text_add(ret, text_span(&s));
@@ -149,14 +197,19 @@ void menu_row_format(const struct entry *e, const struct menu_row *row, size_t c
 	}
 }
 
-bool menu_title_is_shared(const struct entry *const *entries, size_t n, size_t index)
+struct span menu_tells_apart(const struct entry *const *entries, size_t n, size_t index)
 {
-	struct span title = entries[index]->bls.title;
+	const struct bls_entry *e = &entries[index]->bls;
+	struct span apart = SPAN_NONE;
 
-	for (size_t i = 0; i < n; i++)
-		if (i != index && span_equal(entries[i]->bls.title, title))
-			return title.n;
-	return false;
+	for (size_t i = 0; i < n && e->title.n; i++) {
+		if (i == index || !span_equal(entries[i]->bls.title, e->title))
+			continue;
+		if (!e->version.n || span_equal(entries[i]->bls.version, e->version))
+			return entries[index]->id;
+		apart = e->version;
+	}
+	return apart;
 }
 
 static void fact(struct text *t, const char *name, struct span value)
@@ -164,7 +217,7 @@ static void fact(struct text *t, const char *name, struct span value)
 	if (!value.n)
 		return;
 	add(t, name);
-	pad(t, text_length(name), 14);
+	pad(t, text_length(name), FACT_COLUMN);
 	text_add(t, value);
 	add(t, "\n");
 }
@@ -214,7 +267,9 @@ void menu_facts_format(const struct entry *e, page_size_set cpu, struct span why
 	fact(ret, "type", span_of(entry_type_name(e->type)));
 	fact(ret, "file", e->file_name);
 	if (e->type != ENTRY_AUTO)
-		fact(ret, "partition", e->volume == VOLUME_XBOOTLDR ? SPAN("XBOOTLDR") : SPAN("own"));
+		fact(ret, "partition",
+		     span_of(e->volume == VOLUME_XBOOTLDR ? "extended boot loader partition"
+							  : "EFI system partition"));
 	fact(ret, "version", e->bls.version);
 	fact(ret, "release", e->release);
 	fact(ret, "machine-id", e->bls.machine_id);
@@ -246,6 +301,14 @@ struct span menu_wrap(struct span text, size_t *pos, size_t columns)
 		at = blank;
 	*pos = at;
 	return span_cut(text, start, at);
+}
+
+void menu_wrap_indented(struct span text, size_t *pos, size_t columns, struct text *ret)
+{
+	size_t indent = *pos && text.p[*pos - 1] != '\n' ? FACT_COLUMN : 0;
+
+	pad(ret, 0, indent);
+	utf8_add_columns(ret, menu_wrap(text, pos, columns - indent), columns - indent);
 }
 
 /* ---- settings ---- */

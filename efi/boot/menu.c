@@ -102,18 +102,27 @@ static bool pressed_twice(struct menu *m, uint32_t key, uint32_t before, const c
 	return false;
 }
 
-/* Makes the selected entry the preferred or the default one, or takes that back. */
-static void toggle_default(struct menu *m, enum choose_rule rule)
+/* Makes the selected entry the preferred or the default one, or takes that back. One that is passed over as
+ * it is has to be meant: the key is pressed twice. */
+static void toggle_default(struct menu *m, uint32_t key, uint32_t before)
 {
+	enum choose_rule rule = key == 'd' ? RULE_PREFERRED : RULE_DEFAULT;
+	const struct entry *e = selected(m);
 	struct choose_input *in = &m->b->input;
 	bool preferred = rule == RULE_PREFERRED;
 	const CHAR16 *name = preferred ? L"LoaderEntryPreferred" : L"LoaderEntryDefault";
-	struct span id = selected(m)->id, *setting = preferred ? &in->preferred : &in->default_variable;
+	struct span id = e->id, *setting = preferred ? &in->preferred : &in->default_variable;
 	/* What stands in the environment block is not a variable that could be deleted. */
 	bool clear = span_equal(*setting, id) && !(in->from_env & 1u << rule);
 
-	if (selected(m)->type == ENTRY_AUTO && !clear) {
+	if (e->type == ENTRY_AUTO && !clear) {
 		say(m, id, " starts no system and cannot be a default.");
+		return;
+	}
+	if (!clear &&
+	    (e->unusable || !entry_supported(e, m->b->cpu) || boot_counter_state(&e->counter) == STATE_BAD) &&
+	    !pressed_twice(m, key, before, "set it although it is passed over: ")) {
+		menu_state_format(e, m->b->cpu, SPAN_NONE, &m->message);
 		return;
 	}
 	if (clear ? !efi_var_delete(&efi_loader_guid, name)
@@ -124,8 +133,10 @@ static void toggle_default(struct menu *m, enum choose_rule rule)
 	*setting = clear ? SPAN_NONE : id;
 	in->from_env &= ~(1u << rule);
 	choose(in, m->chosen);
-	say(m, id, clear ? " is no longer the " : " is from now on the ");
-	text_add(&m->message, preferred ? SPAN("preferred entry.") : SPAN("default entry."));
+	/* The id last: what does not fit the row is cut. */
+	say(m, clear ? SPAN("no longer the ") : SPAN_NONE, preferred ? "preferred entry" : "default entry");
+	text_add(&m->message, clear ? SPAN(": ") : SPAN(" from now on: "));
+	text_add(&m->message, id);
 }
 
 static void next_page_size(struct menu *m)
@@ -134,6 +145,10 @@ static void next_page_size(struct menu *m)
 	enum page_size size = menu_next_page_size(e->page_size, m->b->cpu);
 	struct param_note note;
 
+	if (e->type == ENTRY_AUTO) {
+		say(m, SPAN_NONE, "This entry has no page size.");
+		return;
+	}
 	if (e->kind != IMAGE_SELECTABLE) {
 		say(m, SPAN("The page size of this entry cannot be chosen: "),
 		    e->kind == IMAGE_FIXED ? "it is compiled into the kernel." : "it is not known.");
@@ -184,8 +199,14 @@ static void change_mode(struct menu *m, bool next)
 	m->mode_changed = true;
 	open_screen(m);
 	say(m, SPAN("Text mode "), next ? "" : "as at first");
-	if (next)
+	if (next) {
 		text_add_number(&m->message, (UINT64)ST->ConOut->Mode->Mode, 1);
+		text_add(&m->message, SPAN(": "));
+		text_add_number(&m->message, m->screen.columns + 1, 1);
+		text_add(&m->message, SPAN("x"));
+		text_add_number(&m->message, m->screen.rows, 1);
+		text_add(&m->message, SPAN("; R goes back"));
+	}
 }
 
 static void read_settings(struct menu *m)
@@ -208,6 +229,8 @@ static void jump(struct menu *m, struct span prefix, bool without)
 
 	if (found != SIZE_MAX)
 		menu_list_select(&m->list, found);
+	else
+		say(m, SPAN_NONE, "No such entry.");
 }
 
 static enum after show(struct menu *m, struct span text, bool allocated)
@@ -224,8 +247,8 @@ static enum after boot(struct menu *m, uint32_t key, uint32_t before)
 	struct entry *e = selected(m);
 
 	if (e->unusable) {
-		say(m, SPAN("It cannot be started: "), "");
-		text_add(&m->message, menu_why_unusable(m->b, e));
+		say(m, SPAN("It "), "");
+		menu_state_format(e, m->b->cpu, menu_why_unusable(m->b, e), &m->message);
 		return STAY;
 	}
 	if (!entry_supported(e, m->b->cpu) &&
@@ -279,10 +302,8 @@ static enum after handle(struct menu *m, uint32_t key)
 	case 'P':
 		return show(m, menu_status(m), true);
 	case 'd':
-		toggle_default(m, RULE_PREFERRED);
-		return STAY;
 	case 'D':
-		toggle_default(m, RULE_DEFAULT);
+		toggle_default(m, key, before);
 		return STAY;
 	case '+':
 	case 't':

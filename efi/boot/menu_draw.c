@@ -45,7 +45,7 @@ static void draw_entry(struct menu *m, size_t i)
 		.number = i + 1,
 		.selected = i == m->list.selected,
 		.chosen = i == m->chosen->index,
-		.with_id = menu_title_is_shared(b->input.entries, b->n_entries, i),
+		.apart = menu_tells_apart(b->input.entries, b->n_entries, i),
 		.cpu = b->cpu,
 		.why_unusable = menu_why_unusable(b, b->entries[i]),
 	};
@@ -75,20 +75,26 @@ static void draw_window(struct menu *m)
 }
 
 /* What boots by itself, and why. */
+static void add_choice(const struct menu *m, struct text *t)
+{
+	if (m->chosen->index != SIZE_MAX) {
+		add(t, "* boots by itself: ");
+		text_add(t, m->b->entries[m->chosen->index]->id);
+		add(t, ", ");
+	}
+	choose_explain(&m->b->input, m->chosen, t);
+}
+
 static void draw_choice(struct menu *m)
 {
 	struct screen *s = &m->screen;
-	struct text t = new_text(1024);
+	struct text t = new_text(4096);
 	size_t pos = 0;
 
-	if (m->chosen->index != SIZE_MAX) {
-		add(&t, "* boots by itself: ");
-		text_add(&t, m->b->entries[m->chosen->index]->id);
-		add(&t, ", ");
-	}
-	choose_explain(&m->b->input, m->chosen, &t);
-	for (UINTN row = s->rows - 4; row < s->rows - 2; row++)
-		screen_row(s, row, menu_wrap(text_span(&t), &pos, s->columns), FALSE);
+	add_choice(m, &t);
+	screen_row(s, s->rows - 4, menu_wrap(text_span(&t), &pos, s->columns), FALSE);
+	/* What does not fit is cut with a mark; menu_status() has it all. */
+	screen_row(s, s->rows - 3, span_cut(text_span(&t), pos, t.n), FALSE);
 	efi_free(t.p);
 }
 
@@ -104,7 +110,8 @@ void menu_draw_message(struct menu *m)
 		text_add_number(&t, m->left_s, 1);
 		add(&t, " s. Any key stops it.");
 	}
-	screen_row(&m->screen, m->screen.rows - 2, text_span(&t), FALSE);
+	/* A mode of more rows than the terminal has: what is written below them spoils the last one. */
+	screen_row(&m->screen, m->mode_set && t.n ? LIST_ROW - 1 : m->screen.rows - 2, text_span(&t), FALSE);
 	screen_cursor(&m->screen, 0, LIST_ROW + m->list.selected - m->list.first, FALSE);
 }
 
@@ -126,7 +133,7 @@ void menu_draw(struct menu *m)
 		draw_entry(m, i);
 	draw_choice(m);
 	screen_row(s, s->rows - 1,
-		   SPAN("Up/Down select  Enter boot  e edit  p page size  i facts  d default  h all keys"),
+		   SPAN("Up/Down select  Enter boot  e edit  p page size  i facts  d prefer  h all keys"),
 		   FALSE);
 	menu_draw_message(m);
 }
@@ -136,14 +143,20 @@ bool menu_show_text(struct menu *m, struct span text)
 	struct screen *s = &m->screen;
 	uint32_t key = KEY_ENTER;
 
+	struct text line = new_text(UTF8_COLUMNS_SIZE(s->columns));
+
 	for (size_t pos = 0; pos < text.n && key != KEY_NONE && key != KEY_ESCAPE && key != 'q';) {
 		screen_clear(s);
-		for (UINTN row = 0; row < s->rows - 1 && pos < text.n; row++)
-			screen_row(s, row, menu_wrap(text, &pos, s->columns), FALSE);
+		for (UINTN row = 0; row < s->rows - 1 && pos < text.n; row++) {
+			line = text_in(line.p, line.size);
+			menu_wrap_indented(text, &pos, s->columns, &line);
+			screen_row(s, row, text_span(&line), FALSE);
+		}
 		screen_row(s, s->rows - 1,
 			   pos < text.n ? SPAN("Any key: more  q: back") : SPAN("Any key: back"), FALSE);
 		key = menu_wait(m, false);
 	}
+	efi_free(line.p);
 	screen_clear(s);
 	return key != KEY_NONE;
 }
@@ -152,16 +165,18 @@ struct span menu_help(void)
 {
 	return SPAN("Up Down k j Home End PgUp PgDn 1-9   select an entry\n"
 		    "Enter Right   boot it\n"
-		    "e   edit its options for this boot\n"
+		    "e   edit its options for this boot:\n"
+		    "    Ctrl-A E start, end  Ctrl-U K W cut before, behind, a word\n"
+		    "    Enter boot  Esc Ctrl-G Ctrl-C leave them as they were\n"
 		    "p   next page size, of a kernel that can choose, for this boot\n"
 		    "i   all facts of the entry\n"
 		    "d   make it the preferred entry, or no longer (passed over when it is bad)\n"
 		    "D   make it the default entry, or no longer\n"
 		    "+ t   longer menu timeout from the next boot on\n"
 		    "- T   shorter\n"
-		    "r R   next text mode of the console; as at first\n"
+		    "r R   next text mode of the console, kept for the next boots; as at first\n"
 		    "l w a s   next entry of Linux, Windows, macOS, EFI shell\n"
-		    "v P   versions and settings\n"
+		    "v P   versions and settings, and why * was chosen\n"
 		    "f F2 F10 Del   firmware setup (press it twice)\n"
 		    "B   reboot (press it twice)\n"
 		    "O   power off (press it twice)\n"
@@ -209,6 +224,8 @@ struct span menu_status(const struct menu *m)
 		add(&t, choose_outcome_name(m->chosen->outcome[r]));
 		add(&t, ")\n");
 	}
+	add_choice(m, &t);
+	add(&t, "\n");
 	menu_timeout_explain(&m->timeout, &t);
 	add(&t, "\n");
 	for (size_t i = 0; i < b->n_failures; i++) {

@@ -28,6 +28,9 @@ bool menu_edit(struct menu *m, struct entry *e, uint32_t *ret_key)
 		   SPAN("Options for this boot. Enter boots with them, Esc leaves them as they were."),
 		   FALSE);
 	screen_row(s, s->rows - 2, SPAN_NONE, FALSE);
+	screen_row(s, s->rows - 1,
+		   SPAN("Enter boot  Esc Ctrl-G back  Ctrl-A E start, end  Ctrl-U K cut before, behind"),
+		   FALSE);
 	do {
 		shown = text_in(shown.p, shown.size);
 		line_edit_show(&edit, s->columns, &shown, &column);
@@ -35,7 +38,7 @@ bool menu_edit(struct menu *m, struct entry *e, uint32_t *ret_key)
 		screen_cursor(s, column, s->rows - 3, TRUE);
 		*ret_key = menu_wait(m, false);
 		line_edit_key(&edit, *ret_key);
-	} while (*ret_key != KEY_ENTER && *ret_key != KEY_ESCAPE && *ret_key != KEY_NONE);
+	} while (*ret_key != KEY_ENTER && !line_edit_is_abort(*ret_key) && *ret_key != KEY_NONE);
 	if (*ret_key == KEY_ENTER)
 		menu_set_options(m, e, text_span(&edit.line));
 	efi_free(buffer);

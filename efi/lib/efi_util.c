@@ -198,9 +198,9 @@ const char *efi_status_text(EFI_STATUS status)
 	case EFI_ACCESS_DENIED:
 		return "access denied";
 	case EFI_SECURITY_VIOLATION:
-		return "refused by Secure Boot: not signed by a key that this machine trusts";
+		return "refused by Secure Boot: not signed by a trusted key";
 	case EFI_UNSUPPORTED:
-		return "unsupported (wrong format or architecture, or a page size that the CPU lacks)";
+		return "unsupported by firmware (format, architecture or page size)";
 	case EFI_LOAD_ERROR:
 		return "load error (damaged image)";
 	case EFI_INVALID_PARAMETER:

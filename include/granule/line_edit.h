@@ -22,6 +22,9 @@ void line_edit_start(struct line_edit *edit, char *buffer, size_t size, struct s
  * firmware takes a terminal's Backspace for it. False for a key that is none of these. */
 bool line_edit_key(struct line_edit *edit, uint32_t key);
 
+/* Whether a key leaves the line as it was: Escape, Ctrl-G, Ctrl-C. */
+bool line_edit_is_abort(uint32_t key);
+
 /* Writes the part of the line around the cursor, `columns` (at least 8) wide at most: '<' and '>' at its ends
  * tell that there is more, '?' stands for what a console cannot show. *ret_column is where the cursor is. */
 void line_edit_show(struct line_edit *edit, size_t columns, struct text *ret, size_t *ret_column);

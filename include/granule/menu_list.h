@@ -30,25 +30,28 @@ size_t menu_find_prefix(const struct entry *const *entries, size_t n, size_t fro
 /* ---- one entry ---- */
 
 /* What a person sees of an entry's state: "2 tries left", "bad: no tries left", "not supported by this CPU",
- * "cannot be started: WHY". Nothing for one without a counter that can be started. */
+ * "cannot be started: WHY", where of a reason "PATH: PHRASE" the phrase comes first. Nothing for one without
+ * a counter that can be started. */
 void menu_state_format(const struct entry *entry, page_size_set cpu, struct span why_unusable,
 		       struct text *ret);
 
 struct menu_row {
-	size_t number; /* counted from 1; shown up to 9 */
-	bool selected; /* marked with '>' */
-	bool chosen;   /* boots by itself: marked with '*' */
-	bool with_id;  /* the title alone does not tell it apart */
+	size_t number;     /* counted from 1; shown up to 9 */
+	bool selected;     /* marked with '>' */
+	bool chosen;       /* boots by itself: marked with '*' */
+	struct span apart; /* what tells it apart from others of its title; menu_tells_apart() */
 	page_size_set cpu;
 	struct span why_unusable;
 };
 
 /* ">* 1  64K  TITLE (STATE)", of at most `columns` (at least 40) columns (UTF8_COLUMNS_SIZE bytes); a title
- * or a state that is too long is cut. An entry without a title shows its id. */
+ * or a state that is too long is cut, what tells apart and an id at their beginning. An entry without a
+ * title shows its id. */
 void menu_row_format(const struct entry *entry, const struct menu_row *row, size_t columns, struct text *ret);
 
-/* Whether another entry has the title of entries[index], or that one has none and shows its id anyway. */
-bool menu_title_is_shared(const struct entry *const *entries, size_t n, size_t index);
+/* What tells entries[index] apart from others of its title: its version if none of them has it, else its id.
+ * Nothing if there are no others, or no title. */
+struct span menu_tells_apart(const struct entry *const *entries, size_t n, size_t index);
 
 /* All facts of an entry, a line each, "NAME       VALUE". */
 void menu_facts_format(const struct entry *entry, page_size_set cpu, struct span why_unusable,
@@ -57,6 +60,10 @@ void menu_facts_format(const struct entry *entry, page_size_set cpu, struct span
 /* The next row of a text that is shown in rows of `columns`: up to a line end or, where a line is longer, up
  * to a blank if there is one in the second half of the row. Start with 0 in *pos; empty at the end. */
 struct span menu_wrap(struct span text, size_t *pos, size_t columns);
+
+/* The same for a page of facts, as a console can show it (UTF8_COLUMNS_SIZE bytes): what goes on from the row
+ * before stands under the values. More than 20 columns. */
+void menu_wrap_indented(struct span text, size_t *pos, size_t columns, struct text *ret);
 
 /* ---- settings ---- */
 

@@ -92,7 +92,7 @@ def test_the_list_fits_a_terminal_and_says_everything_in_words(esp, boot):
         "   3  16K  Kernel 16k (not supported by this CPU)",
         "   4  64K  Kernel 64k",
         "   5  64K  New one (2 tries left)",
-        "   6  ?    Gone (cannot be started: /kernels/none: not found)",
+        "   6  ?    Gone (cannot be started: not found: /kernels/none)",
         "   7  4K   Twin (test-twin-a.conf)",
         "   8  4K   Twin (test-twin-b.conf)",
         "   9  64K  Bad one (bad: no tries left)",
@@ -170,6 +170,15 @@ def test_escape_leaves_the_options_alone(esp, boot):
     assert menu.boot().ok("cat /proc/cmdline") == "console=ttyAMA0 panic=5"
 
 
+@pytest.mark.parametrize("key", ["\x07", "\x03"], ids=["ctrl-g", "ctrl-c"])
+def test_control_keys_abort_the_editor_which_shows_its_own_keys(esp, boot, key):
+    entries(esp, ("4k",))
+    menu = Menu(boot).open()
+    menu.press("e", "Enter boot  Esc Ctrl-G back").press("\x15init=/bin/none")
+    assert HELP not in menu.screen.text
+    menu.press(key, HELP).press("i", "options       console=ttyAMA0 panic=5")
+
+
 def test_long_options_scroll_sideways(esp, boot):
     entries(esp, ("4k",))
     esp.add_entry("test-4k", "/kernels/4k", "1", "console=ttyAMA0 panic=5 " + "x" * 300 + " last=word", sort_key="0")
@@ -201,9 +210,37 @@ def test_p_gives_a_kernel_that_can_choose_another_page_size(esp, boot):
     assert machine.ok("cat /proc/cmdline") == "arm64.pagesize=16k console=ttyAMA0 panic=5"
 
 
-def test_p_says_that_a_page_size_is_compiled_in(esp, boot):
+def test_keys_that_find_nothing_to_do_say_so(esp, boot):
+    entries(esp, ("4k",), "timeout menu-force\nauto-reboot yes\n")
+    menu = Menu(boot).open().press("p", "cannot be chosen: it is compiled into the kernel")
+    menu.press("w", "No such entry.").press("1", lambda text: "No such entry." not in text)
+    menu.select("Reboot").press("p", "This entry has no page size.")
+
+
+def test_rows_of_equal_titles_show_what_differs(esp, boot):
+    """As kernel-install names them, with two flavours of one version."""
+    entries(esp, ())
+    esp.add_file("/kernels/4k", kernel("4k"))
+    title = "Debian GNU/Linux 12 (bookworm)"
+    for name, version in ("6.1.0-20-arm64-4k", "6.1.0-20-arm64"), ("6.1.0-20-arm64-64k", "6.1.0-20-arm64"), ("6.12", "6.12"):
+        esp.add_entry(f"{'0123456789abcdef' * 2}-{name}", "/kernels/4k", version, title=title)
+    menu = Menu(boot).open().settle()
+    rows = [line[11:] for line in menu.screen.text.split("\n") if re.match(r"[> ][* ] \d  ", line)]
+    assert sorted(rows) == [title + " (...789abcdef-6.1.0-20-arm64-4k.conf)",
+                            title + " (...89abcdef-6.1.0-20-arm64-64k.conf)", title + " (6.12)"]
+
+
+def test_what_explains_the_choice_is_cut_with_a_mark_and_v_shows_all(esp, boot):
+    entries(esp, ("4k",), "timeout menu-force\ndefault a-" + "d" * 70 + "\npreferred a-" + "p" * 70 + "\n")
+    menu = Menu(boot).open().settle()
+    assert menu.screen.line(21).endswith("...")
+    menu.press("v", "first entry in menu order")
+
+
+def test_options_that_do_not_fit_a_row_go_on_below_the_value(esp, boot):
     entries(esp, ("4k",))
-    Menu(boot).open().press("p", "cannot be chosen: it is compiled into the kernel")
+    esp.add_entry("test-4k", "/kernels/4k", "1", "console=ttyAMA0 " + " ".join(f"test.word{i}=one" for i in range(6)))
+    Menu(boot).open().press("i", "\n" + " " * 14 + "test.word")
 
 
 @ON_EVERY_FIRMWARE
@@ -212,26 +249,36 @@ def test_i_shows_all_facts_and_h_all_keys(esp, boot):
     esp.add_entry("test-gone", "/kernels/none", "7", title="Gone", sort_key="6", machine_id="0" * 32)
     menu = Menu(boot).open().select("Gone")
     menu.press("i", "Any key: back")
-    for fact in ("id            test-gone.conf", "state         cannot be started: /kernels/none: not found",
+    for fact in ("id            test-gone.conf", "state         cannot be started: not found: /kernels/none",
                  "version       7", "machine-id    " + "0" * 32, "options       console=ttyAMA0 panic=5"):
         assert fact in menu.screen.text.split("\n")
     menu.press(" ", HELP).press("h", "Ctrl-L")
-    menu.press(" ", HELP).press("\r", "It cannot be started: /kernels/none: not found")
+    menu.press(" ", HELP).press("\r", "It cannot be started: not found: /kernels/none")
 
 
 def test_d_sets_and_clears_the_default(esp, boot):
     entries(esp)
     menu = Menu(boot).open().select("Kernel 64k")
-    menu.press("d", "test-64k.conf is from now on the preferred entry.")
+    menu.press("d", "\npreferred entry from now on: test-64k.conf")
     menu.wait("* boots by itself: test-64k.conf, preferred entry").wait("\n>* 3  64K  Kernel 64k")
-    menu.select("Kernel 64k").press("D", "test-64k.conf is from now on the default entry.")
-    menu.press("d", "test-64k.conf is no longer the preferred entry.").wait("test-64k.conf, default entry")
+    menu.select("Kernel 64k").press("D", "\ndefault entry from now on: test-64k.conf")
+    menu.press("d", "\nno longer the preferred entry: test-64k.conf").wait("test-64k.conf, default entry")
     menu.press("1", lambda text: menu.selected().endswith("Kernel 4k"))
     machine = menu.boot()
     assert machine.page_size() == 4096
     variable = "/sys/firmware/efi/efivars/Loader%s-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
     assert machine.run("test -e " + variable % "EntryPreferred")[0] == 1
     assert machine.ok(f"tail -c +5 {variable % 'EntryDefault'} | tr -d '\\000'") == "test-64k.conf"
+
+
+def test_an_entry_that_is_passed_over_is_made_the_default_by_a_second_press(esp, boot):
+    entries(esp, ("4k", "16k"))
+    esp.add_entry("test-bad+0-3", "/kernels/4k", "1", title="Bad one", sort_key="4")
+    menu = Menu(boot, cpu=WITHOUT_16K).open().select("Kernel 16k")
+    menu.press("d", "Press it again to set it although it is passed over: not supported by this CPU")
+    menu.press("D", "passed over: not supported").press("D", "default entry from now on: test-16k.conf")
+    menu.press("D", "no longer the default entry: test-16k.conf")
+    menu.select("Bad one").press("d", "passed over: bad: no tries left")
 
 
 def test_the_timeout_is_written_when_the_menu_is_left(esp, boot):
@@ -280,8 +327,9 @@ def test_r_takes_the_next_text_mode_and_remembers_it(esp, boot):
     """EDK II's third mode has 100 columns and 31 rows: more than the screen of the test, whose last row shows the help."""
     entries(esp, ("4k",))
     menu = Menu(boot).open()
-    menu.press("r", "Text mode 2")
-    assert "Text mode 2" in menu.screen.line(23)
+    menu.press("r", "Text mode 2: 100x31; R goes back").wait(HELP).settle()
+    # In a row that every terminal has.
+    assert menu.screen.line(1) == "Text mode 2: 100x31; R goes back"
     menu.press("R", "Text mode as at first").open()
     assert HELP in menu.screen.line(23) and "Text mode" in menu.screen.line(22)
     menu.press("r", "Text mode 2")

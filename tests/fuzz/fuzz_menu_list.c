@@ -16,7 +16,9 @@ static size_t columns_of(struct span s)
 
 static void check_row(struct fuzz *f, const struct entry *e, struct span why, size_t columns)
 {
-	const struct menu_row row = { .number = columns, .with_id = why.n & 1, .why_unusable = why };
+	const struct menu_row row = { .number = columns,
+				      .apart = why.n & 1 ? why : SPAN_NONE,
+				      .why_unusable = why };
 	struct text t = fuzz_text(f, UTF8_COLUMNS_SIZE(columns));
 
 	menu_row_format(e, &row, columns, &t);
@@ -27,7 +29,7 @@ static void check_row(struct fuzz *f, const struct entry *e, struct span why, si
 }
 
 /* Rows follow each other and lose nothing but line ends. */
-static void check_wrap(struct span text, size_t columns)
+static void check_wrap(struct fuzz *f, struct span text, size_t columns)
 {
 	size_t pos = 0, before;
 
@@ -39,6 +41,14 @@ static void check_wrap(struct span text, size_t columns)
 		CHECK(pos == before + row.n || (pos == before + row.n + 1 && text.p[pos - 1] == '\n'));
 	}
 	CHECK(!menu_wrap(text, &pos, columns).n);
+
+	struct text t = fuzz_text(f, UTF8_COLUMNS_SIZE(columns + 20));
+	for (pos = 0; pos < text.n;) {
+		before = pos;
+		t = text_in(t.p, t.size);
+		menu_wrap_indented(text, &pos, columns + 20, &t);
+		CHECK(!t.full && pos > before && columns_of(text_span(&t)) <= columns + 20);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -62,8 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	menu_facts_format(&e, PAGE_SIZE_SET_ALL, why, &facts);
 	fuzz_check_text(&facts);
 	CHECK(!facts.full);
-	check_wrap(text_span(&facts), 1 + title.n % 100);
-	check_wrap(options, 2 + why.n % 100);
+	check_wrap(&f, text_span(&facts), 1 + title.n % 100);
+	check_wrap(&f, options, 2 + why.n % 100);
 	fuzz_end(&f);
 	return 0;
 }

@@ -88,6 +88,17 @@ static void keys_of_others_are_left_to_them(void **state)
 	assert_true(line_edit_key(&e, 'd'));
 }
 
+static void escape_and_its_control_keys_abort(void **state)
+{
+	(void)state;
+
+	assert_true(line_edit_is_abort(KEY_ESCAPE));
+	assert_true(line_edit_is_abort(KEY_CTRL('G')));
+	assert_true(line_edit_is_abort(KEY_CTRL('C')));
+	assert_false(line_edit_is_abort(KEY_ENTER));
+	assert_false(line_edit_is_abort('g'));
+}
+
 static void a_full_buffer_takes_no_more(void **state)
 {
 	char *buffer = malloc(6);
@@ -175,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_edit_the_line),
 		cmocka_unit_test(keys_of_others_are_left_to_them),
+		cmocka_unit_test(escape_and_its_control_keys_abort),
 		cmocka_unit_test(a_full_buffer_takes_no_more),
 		cmocka_unit_test(a_line_that_is_too_long_is_cut_between_characters),
 		cmocka_unit_test(a_window_around_the_cursor_is_shown),

@@ -122,7 +122,9 @@ static void states_are_told_in_words(void **state)
 		{ false, PAGE_SIZE_SET_ALL, true, 1, "", "1 try left" },
 		{ false, PAGE_SIZE_SET_ALL, true, 0, "", "bad: no tries left" },
 		{ false, CPU_4K_64K, true, 2, "", "not supported by this CPU" },
-		{ true, CPU_4K_64K, true, 2, "/k: not found", "cannot be started: /k: not found" },
+		{ true, CPU_4K_64K, true, 2, "/k: not found", "cannot be started: not found: /k" },
+		{ true, CPU_4K_64K, false, 2, "refused: by a", "cannot be started: refused: by a" },
+		{ true, CPU_4K_64K, false, 2, "/k", "cannot be started: /k" },
 		{ true, CPU_4K_64K, false, 2, "", "cannot be started" },
 	};
 	for (size_t i = 0; i < COUNT(vectors); i++) {
@@ -157,9 +159,9 @@ static void rows_have_marks_size_title_and_state(void **state)
 			    ">  9  64K  Debian 12");
 	assert_string_equal(row(&e, (struct menu_row){ .number = 10, .chosen = true }, 79),
 			    " *    64K  Debian 12");
-	assert_string_equal(row(&e, (struct menu_row){ .number = 2, .with_id = true }, 79),
-			    "   2  64K  Debian 12 (debian.conf)");
-	assert_string_equal(row(&bare, (struct menu_row){ .number = 2, .with_id = true }, 79),
+	assert_string_equal(row(&e, (struct menu_row){ .number = 2, .apart = SPAN("6.1-1") }, 79),
+			    "   2  64K  Debian 12 (6.1-1)");
+	assert_string_equal(row(&bare, (struct menu_row){ .number = 2, .apart = SPAN("6.1-1") }, 79),
 			    "   2  ?    bare.conf");
 	assert_string_equal(row(&own, (struct menu_row){ .number = 3 }, 79), "   3       Reboot");
 	e.counter = (struct boot_counter){ .present = true, .left = 3 };
@@ -181,7 +183,7 @@ static void a_long_title_leaves_room_for_the_state_and_a_long_state_for_the_titl
 	e.unusable = true;
 	assert_string_equal(
 		row(&e, (struct menu_row){ .number = 1, .why_unusable = SPAN("/linux: not found") }, 60),
-		"   1  4K   A title that is a... (cannot be started: /lin...)");
+		"   1  4K   A title that is a... (cannot be started: not ...)");
 
 	/* Longer than any buffer for it. */
 	char *why = malloc(5000);
@@ -192,8 +194,8 @@ static void a_long_title_leaves_room_for_the_state_and_a_long_state_for_the_titl
 	char *title = malloc(5000);
 	memset(title, 't', 5000);
 	e = (struct entry){ .bls.title = { title, 5000 }, .id = SPAN("t.conf") };
-	assert_string_equal(row(&e, (struct menu_row){ .number = 1, .with_id = true }, 40),
-			    "   1  ?    tttttttttttttttttttttttttt...");
+	assert_string_equal(row(&e, (struct menu_row){ .number = 1, .apart = SPAN("t.conf") }, 40),
+			    "   1  ?    ttttttttttttttttt... (t.conf)");
 	free(title);
 }
 
@@ -205,17 +207,68 @@ static void a_title_of_wide_characters_fits(void **state)
 	assert_string_equal(row(&e, (struct menu_row){ .number = 1 }, 79), "   1  4K   ??\xc3\xa9?[2J");
 }
 
-static void equal_titles_are_found(void **state)
+static void equal_titles_are_told_apart_by_version_or_id(void **state)
 {
-	struct entry a = entry("Linux", "a.conf", 0), b = entry("linux", "b.conf", 0),
-		     c = entry("Linux", "c.conf", 0), d = entry("", "d.conf", 0), e = entry("", "e.conf", 0);
-	const struct entry *entries[] = { &a, &b, &c, &d, &e };
+	static const struct {
+		const char *title, *id, *version, *apart;
+	} vectors[] = {
+		{ "Linux", "a.conf", "6.1", "6.1" },
+		{ "linux", "b.conf", "6.1", "" },
+		{ "Linux", "c.conf", "6.12", "6.12" },
+		{ "Linux", "d.conf", "6.19", "d.conf" },
+		{ "Linux", "e.conf", "6.19", "e.conf" },
+		{ "Linux", "f.conf", "", "f.conf" },
+		{ "", "g.conf", "6.1", "" },
+		{ "", "h.conf", "6.2", "" },
+	};
+	struct entry e[COUNT(vectors)];
+	const struct entry *entries[COUNT(vectors)];
 	(void)state;
 
-	assert_true(menu_title_is_shared(entries, 5, 0));
-	assert_false(menu_title_is_shared(entries, 5, 1));
-	assert_true(menu_title_is_shared(entries, 5, 2));
-	assert_false(menu_title_is_shared(entries, 5, 3));
+	for (size_t i = 0; i < COUNT(vectors); i++) {
+		e[i] = entry(vectors[i].title, vectors[i].id, 0);
+		e[i].bls.version = span_of(vectors[i].version);
+		entries[i] = &e[i];
+	}
+	for (size_t i = 0; i < COUNT(vectors); i++) {
+		struct span apart = menu_tells_apart(entries, COUNT(vectors), i);
+		check(span_is(apart, vectors[i].apart), "vector %zu: \"%.*s\"", i, (int)apart.n, apart.p);
+	}
+}
+
+#define MACHINE_ID "0123456789abcdef0123456789abcdef"
+
+static void ids_are_cut_at_their_beginning(void **state)
+{
+	struct span id = SPAN(MACHINE_ID "-6.1.0-20-arm64-64k.conf");
+	struct entry e = entry("Debian GNU/Linux 12 (bookworm)", id.p, PAGE_SIZE_64K);
+	struct menu_row r = { .number = 1, .apart = id };
+	(void)state;
+
+	assert_string_equal(row(&e, r, 79), "   1  64K  Debian GNU/Linux 12 (bookworm) "
+					    "(...89abcdef-6.1.0-20-arm64-64k.conf)");
+	assert_string_equal(row(&e, r, 40), "   1  64K  Debian GNU/... (...-64k.conf)");
+	e.counter.present = true;
+	assert_string_equal(row(&e, r, 79), "   1  64K  Debian GNU/Linux 12 ... (...-20-arm64-64k.conf) "
+					    "(bad: no tries left)");
+	e.unusable = true;
+	assert_string_equal(row(&e, r, 40), "   1  64K  Debi... (...f) (cannot be...)");
+	e = entry("", id.p, PAGE_SIZE_64K);
+	assert_string_equal(row(&e, (struct menu_row){ .number = 1 }, 40),
+			    "   1  64K  ...ef-6.1.0-20-arm64-64k.conf");
+}
+
+static void a_reason_has_the_columns_that_a_short_title_leaves(void **state)
+{
+	struct entry e = entry("Old", "old.conf", PAGE_SIZE_4K);
+	(void)state;
+
+	e.unusable = true;
+	assert_string_equal(
+		row(&e,
+		    (struct menu_row){ .number = 1, .why_unusable = SPAN("/debian/k.gz: file is truncated") },
+		    60),
+		"   1  4K   Old (cannot be started: file is truncated: /d...)");
 }
 
 static void facts_name_what_is_known(void **state)
@@ -242,7 +295,7 @@ static void facts_name_what_is_known(void **state)
 				    "page size     64K, asked for in the options\n"
 				    "type          type1\n"
 				    "file          debian+2-1.conf\n"
-				    "partition     own\n"
+				    "partition     EFI system partition\n"
 				    "version       6.12\n"
 				    "linux         /linux\n"
 				    "initrd        /one\n"
@@ -250,14 +303,33 @@ static void facts_name_what_is_known(void **state)
 				    "options       arm64.pagesize=64k quiet\n");
 
 	t = text_in(buffer, sizeof(buffer));
+	e.volume = VOLUME_XBOOTLDR;
 	e.edited = true;
 	e.unusable = true;
 	e.bls.options = SPAN("quiet");
 	menu_facts_format(&e, PAGE_SIZE_SET_ALL, SPAN("/linux: not found"), &t);
 	assert_non_null(
 		strstr(buffer, "\npage size     64K, the largest of this CPU: the options ask for none\n"));
-	assert_non_null(strstr(buffer, "\nstate         cannot be started: /linux: not found\n"));
+	assert_non_null(strstr(buffer, "\nstate         cannot be started: not found: /linux\n"));
+	assert_non_null(strstr(buffer, "\npartition     extended boot loader partition\n"));
 	assert_non_null(strstr(buffer, "\noptions (new) quiet\n"));
+}
+
+static void values_that_go_on_stand_below_each_other(void **state)
+{
+	struct span text = SPAN("options       root=/dev/vda1 ro quiet splash\nid a");
+	static const char *const rows[] = { "options       root=/dev/vda1 ro ", "              quiet splash",
+					    "id a" };
+	size_t pos = 0;
+	(void)state;
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char buffer[UTF8_COLUMNS_SIZE(34)];
+		struct text t = text_in(buffer, sizeof(buffer));
+		menu_wrap_indented(text, &pos, 34, &t);
+		assert_string_equal(buffer, rows[i]);
+	}
+	assert_int_equal(pos, text.n);
 }
 
 static void long_lines_are_wrapped_at_blanks(void **state)
@@ -365,8 +437,11 @@ int main(void)
 		cmocka_unit_test(rows_have_marks_size_title_and_state),
 		cmocka_unit_test(a_long_title_leaves_room_for_the_state_and_a_long_state_for_the_title),
 		cmocka_unit_test(a_title_of_wide_characters_fits),
-		cmocka_unit_test(equal_titles_are_found),
+		cmocka_unit_test(equal_titles_are_told_apart_by_version_or_id),
+		cmocka_unit_test(ids_are_cut_at_their_beginning),
+		cmocka_unit_test(a_reason_has_the_columns_that_a_short_title_leaves),
 		cmocka_unit_test(facts_name_what_is_known),
+		cmocka_unit_test(values_that_go_on_stand_below_each_other),
 		cmocka_unit_test(long_lines_are_wrapped_at_blanks),
 		cmocka_unit_test(page_sizes_go_in_a_circle_of_those_that_the_cpu_has),
 		cmocka_unit_test(the_timeout_goes_up_and_down_a_ladder),
