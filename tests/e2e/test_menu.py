@@ -98,7 +98,7 @@ def test_the_list_fits_a_terminal_and_says_everything_in_words(esp, boot):
         "   9  64K  Bad one (bad: no tries left)",
     ]
     assert menu.screen.in_reverse() == [">* 1  4K   Kernel 4k"]
-    assert "* boots by itself: test-4k.conf, first entry in menu order" in lines
+    assert "\n* boots by itself: test-4k.conf, first entry in menu order" in menu.screen.text
     assert max(len(line) for line in lines) < 80
     assert menu.screen.text.isascii()
 
