@@ -72,6 +72,18 @@ static void print_running(const struct options *o, const struct boot_facts *fact
 	print_list("left out", &facts->left_out);
 }
 
+/* An entry on trial is lost when its tries are used up, however well it runs. */
+static void print_tries(const struct entry_set *set, const char *id)
+{
+	const struct entry *e = entry_set_by_id(set, id);
+
+	if (!e || !e->counter.present)
+		return;
+	_cleanup_free_ char *text =
+		xprintf("%u left for the booted entry; 'systemd-bless-boot good' keeps it", e->counter.left);
+	print_line("tries", text);
+}
+
 /* Nothing to worry about is not worth a line. */
 static void print_memory_map(const struct boot_facts *facts)
 {
@@ -155,6 +167,8 @@ int cmd_status(const struct options *o)
 		print_json(o, &facts, release, have_set ? &set : NULL, have_set ? &next : NULL);
 	} else {
 		print_running(o, &facts, release);
+		if (have_set)
+			print_tries(&set, facts.entry);
 		print_line("loader", facts.loader ? facts.loader : "not known");
 		page_size_set_format(system_cpu(), &t);
 		print_memory_map(&facts);

@@ -242,6 +242,13 @@ def test_a_narrow_terminal_cuts_no_id_and_no_path(machine, command):
     assert {"list": f"{name}.conf", "inspect": str(kernel)}[command] in out.decode()
 
 
+def test_status_tells_that_the_booted_entry_is_on_trial(machine):
+    machine.set_variable("LoaderEntrySelected", "os-64k.conf")
+    assert "tries:" not in machine.ok("status")
+    (machine.efi / "loader/entries/os-64k.conf").rename(machine.efi / "loader/entries/os-64k+1-2.conf")
+    assert "tries: 1 left for the booted entry; 'systemd-bless-boot good' keeps it" in machine.ok("status")
+
+
 def test_status_tells_that_firmware_starts_granule_boot_once(machine):
     vendor = "8be4df61-93ca-11d2-aa0d-00e098032b8c"
     folder = machine.root / "variables"
