@@ -200,7 +200,7 @@ const char *efi_status_text(EFI_STATUS status)
 	case EFI_SECURITY_VIOLATION:
 		return "refused by Secure Boot: not signed by a trusted key";
 	case EFI_UNSUPPORTED:
-		return "unsupported by firmware (format, architecture or page size)";
+		return "unsupported format, architecture or page size";
 	case EFI_LOAD_ERROR:
 		return "load error (damaged image)";
 	case EFI_INVALID_PARAMETER:

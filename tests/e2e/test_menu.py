@@ -341,6 +341,9 @@ def test_what_the_cpu_lacks_is_started_only_by_a_person_who_insists(esp, boot):
     entries(esp, ("4k", "16k"))
     menu = Menu(boot, cpu=WITHOUT_16K).open().select("Kernel 16k")
     menu.press("\r", "Press it again to try a kernel that this CPU does not support.")
+    menu.machine.send("\r")
+    menu.machine.wait_for("/kernels/16k came back: unsupported format, architecture or page size")
+    menu.open().wait("Kernel 16k (cannot be started: unsupported format, architecture ...)")
 
 
 def loader_time(machine, name):
