@@ -5,6 +5,20 @@
 #include <granule/keyval.h>
 #include <granule/loader_conf.h>
 
+/* Keys whose values can be wrong. */
+static bool has_rules(struct span key)
+{
+	static const char *const keys[] = { "timeout",     "page-size",     "reboot-on-error",
+					    "editor",      "auto-entries",  "auto-firmware",
+					    "auto-reboot", "auto-poweroff", "boot-counting",
+					    "random-seed", "env-block" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (span_equal(key, span_of(keys[i])))
+			return true;
+	return false;
+}
+
 static void check_parse(struct span text)
 {
 	struct loader_conf c;
@@ -22,9 +36,7 @@ static void check_parse(struct span text)
 			CHECK(c.default_pattern.p >= kv.value.p);
 		if (span_equal(kv.key, SPAN("preferred")))
 			CHECK(c.preferred_pattern.p >= kv.value.p);
-		at_key = at_key ||
-			 (c.has_bad && kv.offset == c.bad_offset &&
-			  (span_equal(kv.key, SPAN("timeout")) || span_equal(kv.key, SPAN("page-size"))));
+		at_key = at_key || (c.has_bad && kv.offset == c.bad_offset && has_rules(kv.key));
 	}
 	CHECK(at_key == c.has_bad);
 }
