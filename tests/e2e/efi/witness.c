@@ -128,6 +128,21 @@ static void tell_all(const struct court *court)
 
 /* ---- in place of a kernel ---- */
 
+/* granule-boot marks what it has started until that comes back, which it does not do here. */
+static void take_back_marks(void)
+{
+	EFI_HANDLE *handles = NULL;
+	UINTN n = 0;
+	VOID *mark;
+
+	if (EFI_ERROR(BS->LocateHandleBuffer(ByProtocol, &efi_granule_guid, NULL, &n, &handles)))
+		return;
+	for (UINTN i = 0; i < n; i++)
+		if (!EFI_ERROR(BS->HandleProtocol(handles[i], &efi_granule_guid, &mark)))
+			BS->UninstallProtocolInterface(handles[i], &efi_granule_guid, mark);
+	efi_free(handles);
+}
+
 static void testify(struct court *court, EFI_LOADED_IMAGE *self)
 {
 	struct span path = efi_device_path_file(self->FilePath);
@@ -137,6 +152,7 @@ static void testify(struct court *court, EFI_LOADED_IMAGE *self)
 		print_line("path", path);
 	tell("options", self->LoadOptions, self->LoadOptionsSize / sizeof(CHAR16));
 	tell_all(court);
+	take_back_marks();
 	__builtin_longjmp(court->here, 1);
 }
 
