@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Plays a shim from before version 16: offers the lock protocol alone, and starts next.efi beside it. It
  * trusts what ends in a mark. */
-#include "efi_device_path.h"
-#include "efi_util.h"
+#include "program.h"
 
 #define MARK "trusted by the machine's owner"
 
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table);
 
-static EFI_GUID loaded_image_guid = EFI_LOADED_IMAGE_PROTOCOL_GUID;
 static EFI_GUID shim_lock_guid = {
 	0x605dab50, 0xe046, 0x4300, { 0xab, 0xb6, 0x3d, 0xd8, 0x10, 0xdd, 0x8b, 0x23 }
 };
@@ -30,20 +28,6 @@ static struct {
 
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 {
-	EFI_LOADED_IMAGE *loaded;
-	EFI_HANDLE own = NULL, next = NULL;
-
 	InitializeLib(image, table);
-	EFI_STATUS status = BS->HandleProtocol(image, &loaded_image_guid, (VOID **)&loaded);
-	if (!EFI_ERROR(status))
-		status = BS->InstallProtocolInterface(&own, &shim_lock_guid, EFI_NATIVE_INTERFACE, &lock);
-	if (!EFI_ERROR(status))
-		status = BS->LoadImage(
-			FALSE, image,
-			efi_device_path_of_file(loaded->DeviceHandle, SPAN("/EFI/BOOT/next.efi")), NULL, 0,
-			&next);
-	if (!EFI_ERROR(status))
-		status = BS->StartImage(next, NULL, NULL);
-	efi_message(SPAN("lock: next.efi"), span_of(efi_status_text(status)));
-	return status;
+	return program_start_next(image, &shim_lock_guid, &lock, SPAN("lock: next.efi"));
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A program for an entry, in place of a kernel: prints what the boot manager left behind for the kernel, as
  * lines of hexadecimal that a test reads, and comes back. */
-#include "efi_device_path.h"
-#include "efi_util.h"
+#include "program.h"
 
 #define PER_LINE 32 /* bytes; the console breaks lines at 80 columns */
 #define PCRS 24
@@ -34,14 +33,6 @@ struct tcg2 {
 	(struct tcg2 *self, UINT32 in_size, const UINT8 *in, UINT32 out_size, UINT8 *out);
 };
 
-static void print(struct span s)
-{
-	CHAR16 *wide = efi_to_utf16(s, NULL);
-
-	ST->ConOut->OutputString(ST->ConOut, wide);
-	efi_free(wide);
-}
-
 static void print_bytes(const char *mark, UINT64 number, const UINT8 *bytes, UINTN n)
 {
 	UINTN at = 0;
@@ -61,7 +52,7 @@ static void print_bytes(const char *mark, UINT64 number, const UINT8 *bytes, UIN
 			text_add(&t, (struct span){ hex, 2 });
 		}
 		text_add(&t, SPAN("\r\n"));
-		print(text_span(&t));
+		program_print(text_span(&t));
 	} while (at < n);
 }
 
@@ -110,7 +101,7 @@ static void print_probe(EFI_HANDLE image)
 EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 {
 	InitializeLib(image, table);
-	print(SPAN("\r\n@@BEGIN\r\n"));
+	program_print(SPAN("\r\n@@BEGIN\r\n"));
 	for (UINTN i = 0; i < ST->NumberOfTableEntries; i++) {
 		const UINT8 *p = ST->ConfigurationTable[i].VendorTable;
 
@@ -121,7 +112,7 @@ EFI_STATUS efi_main(EFI_HANDLE image, EFI_SYSTEM_TABLE *table)
 	print_probe(image);
 	VOID *lock;
 	if (!EFI_ERROR(BS->LocateProtocol(&shim_lock_guid, NULL, &lock)))
-		print(SPAN("@@SHIM 1\r\n"));
-	print(SPAN("@@END\r\n"));
+		program_print(SPAN("@@SHIM 1\r\n"));
+	program_print(SPAN("@@END\r\n"));
 	return EFI_ABORTED;
 }
