@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What differs between boot loaders: where a one-shot, a default and a policy are kept, and who makes a
+ * policy hold. One file per loader; nothing else in the command asks which loader it is.
+ *
+ * Functions that write note actions, change the set in memory alike, honour --dry-run, and return 0 or -errno
+ * after one printed line. */
+#ifndef GRANULE_LOADER_H
+#define GRANULE_LOADER_H
+
+#include "../change.h"
+
+struct loader {
+	const char *name; /* as in LoaderInfo */
+
+	/* The loader itself finds the entry of a page-size policy at each boot. Otherwise the policy is kept
+	 * for us, and the default is set anew whenever entries change: loader_follow_policy(). */
+	bool policies;
+
+	/* Why a one-shot cannot be armed so that it is obeyed once and only once: it cannot be stored, or the
+	 * loader does not know or does not clear them. A phrase, or NULL. */
+	const char *(*oneshot_obstacle)(const struct change *c);
+
+	/* Stores the entry that boots once, in front of whatever else is stored. */
+	int (*arm)(struct change *c, const char *id);
+
+	/* Removes the one-shot wherever it may wait; nothing there is success. */
+	int (*disarm)(struct change *c);
+
+	/* Stores a policy and clears what would win over it. */
+	int (*set_policy)(struct change *c, enum page_size size);
+
+	/* Stores a default entry and clears what would win over it. */
+	int (*set_default)(struct change *c, const struct entry *e);
+
+	/* Removes policy, default, preferred and one-shot. */
+	int (*set_none)(struct change *c);
+};
+
+extern const struct loader loader_granule_boot, loader_systemd_boot, loader_other;
+
+/* The one that started this system; granule-boot, which is to be installed, where none is known. */
+const struct loader *loader_of(const struct entry_set *set);
+
+/* After entries have changed: with a loader that does not know policies, makes the newest usable entry of the
+ * policy, of this system's own, the default again. Nothing to do is success. A pending trial's entry is never
+ * taken. */
+int loader_follow_policy(struct change *c);
+
+#endif
