@@ -95,52 +95,73 @@ static char *x86_release(const char *data, size_t size)
 	return n && at + n < size ? xstrndup((struct span){ data + at, n }) : NULL;
 }
 
-static bool config_has_option(const char *text, size_t size)
+/* Where a line of the configuration that begins so goes on; NULL if there is none. */
+static const char *config_line(const char *text, size_t size, const char *beginning)
 {
-	size_t n = strlen(option_line);
+	size_t n = strlen(beginning);
 
-	for (const char *p = text; (p = find(p, size - (size_t)(p - text), option_line, n)); p++)
-		if ((p == text || p[-1] == '\n') && (p + n == text + size || p[n] == '\n'))
-			return true;
-	return false;
+	for (const char *p = text; (p = find(p, size - (size_t)(p - text), beginning, n)); p++)
+		if (p == text || p[-1] == '\n')
+			return p + n;
+	return NULL;
 }
 
-static bool config_file_has_option(char *taken_path)
+/* What a configuration says that matters here. */
+static void read_config(const char *text, size_t size, bool *ret_selectable, struct image_file *ret)
+{
+	const char *end = config_line(text, size, option_line);
+	const char *panic = config_line(text, size, "CONFIG_PANIC_TIMEOUT=");
+
+	*ret_selectable = *ret_selectable || (end && (end == text + size || *end == '\n'));
+	if (panic && !ret->panic_timeout) {
+		size_t left = size - (size_t)(panic - text);
+		_cleanup_free_ char *number = xstrndup((struct span){ panic, left < 16 ? left : 16 });
+		ret->panic_timeout = atoi(number);
+	}
+}
+
+static void read_config_file(char *taken_path, bool *ret_selectable, struct image_file *ret)
 {
 	_cleanup_free_ char *path = taken_path;
 	_cleanup_free_ char *text = NULL;
 	size_t size;
 
-	return read_file(path, 16 << 20, &text, &size) == 0 && config_has_option(text, size);
+	if (read_file(path, 16 << 20, &text, &size) == 0)
+		read_config(text, size, ret_selectable, ret);
 }
 
 /* The kernel's configuration as distributions install it, by full release string. */
-static bool config_says_selectable(const char *path, const char *root, const char *release)
+static bool config_says_selectable(const char *path, const char *root, struct image_file *ret)
 {
 	_cleanup_free_ char *copy = xstrdup(path);
-	const char *folder = dirname(copy);
+	const char *folder = dirname(copy), *release = ret->release;
+	bool selectable = false;
 
 	if (!release)
 		return false;
-	return config_file_has_option(xprintf("%s/config-%s", folder, release)) ||
-	       config_file_has_option(xprintf("%s/config", folder)) ||
-	       config_file_has_option(xprintf("%s/boot/config-%s", root, release)) ||
-	       config_file_has_option(xprintf("%s/lib/modules/%s/config", root, release)) ||
-	       config_file_has_option(xprintf("%s/usr/lib/modules/%s/config", root, release));
+	read_config_file(xprintf("%s/config-%s", folder, release), &selectable, ret);
+	read_config_file(xprintf("%s/config", folder), &selectable, ret);
+	read_config_file(xprintf("%s/boot/config-%s", root, release), &selectable, ret);
+	read_config_file(xprintf("%s/lib/modules/%s/config", root, release), &selectable, ret);
+	read_config_file(xprintf("%s/usr/lib/modules/%s/config", root, release), &selectable, ret);
+	return selectable;
 }
 
 /* CONFIG_IKCONFIG: a gzip stream between two marks. */
-static bool embedded_config_says_selectable(const char *data, size_t size)
+static bool embedded_config_says_selectable(const char *data, size_t size, struct image_file *ret)
 {
 	const char *start = find(data, size, "IKCFG_ST", 8);
 	const char *end = start ? find(start, size - (size_t)(start - data), "IKCFG_ED", 8) : NULL;
 	_cleanup_free_ char *problem = NULL;
+	bool selectable = false;
 	size_t n;
 
 	if (!end)
 		return false;
 	_cleanup_free_ char *config = unpack(start + 8, (size_t)(end - start) - 8, &n, &problem);
-	return config && config_has_option(config, n);
+	if (config)
+		read_config(config, n, &selectable, ret);
+	return selectable;
 }
 
 static bool strings_say_selectable(const char *data, size_t size)
@@ -168,12 +189,14 @@ static void read_kernel(const char *path, const char *root, const char *data, si
 	ret->architecture = "arm64";
 	ret->release = banner_release(data, size);
 	ret->page_size = head->arm64.page_size;
+	bool config = config_says_selectable(path, root, ret);
+	bool embedded = embedded_config_says_selectable(data, size, ret);
 	if (ret->page_size != PAGE_SIZE_UNKNOWN) {
 		ret->kind = IMAGE_FIXED;
 		ret->evidence = EVIDENCE_HEADER;
-	} else if (config_says_selectable(path, root, ret->release)) {
+	} else if (config) {
 		ret->evidence = EVIDENCE_CONFIG;
-	} else if (embedded_config_says_selectable(data, size)) {
+	} else if (embedded) {
 		ret->evidence = EVIDENCE_EMBEDDED_CONFIG;
 	} else if (strings_say_selectable(data, size)) {
 		ret->evidence = EVIDENCE_STRINGS;

@@ -23,6 +23,8 @@ struct image_file {
 	enum image_evidence evidence;
 	uint32_t n_profiles; /* of a unified kernel image; 1 of others */
 	char *release;       /* "6.12.0-211.el10_2.aarch64+64k"; NULL if not found */
+	int panic_timeout; /* seconds after which it reboots when it panicked, by its configuration; negative:
+			      at once; 0: never, or not known */
 };
 
 /* Reads a kernel file; of a unified kernel image, the kernel of this profile. `root` is where configs of the

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <libmount/libmount.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+
+#include <granule/cmdline.h>
+
+#include "env_file.h"
+#include "firmware_next.h"
+#include "image_file.h"
+#include "system.h"
+#include "variables.h"
+#include "way_back.h"
+
+struct check {
+	const struct change *c;
+	const struct verified *v;
+	const struct entry *target;
+	struct findings *found;
+};
+
+enum weight {
+	NOTE,
+	WARNING, /* --force goes on */
+	REFUSAL,
+};
+
+__attribute__((format(printf, 4, 5))) static void add(const struct check *k, enum weight weight,
+						      const char *id, const char *format, ...)
+{
+	struct findings *f = k->found;
+	va_list args;
+
+	f->items = xrealloc(f->items, sizeof(*f->items) * (f->n + 1));
+	va_start(args, format);
+	f->items[f->n++] = (struct finding){
+		.blocks = weight != NOTE,
+		.forceable = weight == WARNING,
+		.id = xstrdup(id),
+		.text = xvprintf(format, args),
+	};
+	va_end(args);
+}
+
+static char *below_root(const struct check *k, const char *path)
+{
+	return path_join(k->c->o->root, path);
+}
+
+/* ---- the default: what boots when the trial does not come up ---- */
+
+static bool is_choice(const struct choice *choice, const struct entry *e)
+{
+	return choice->entry && span_equal_nocase(e->id, span_of(choice->entry));
+}
+
+/* Something else than the target that was verified and can still boot, to be made the default by hand. */
+static const struct entry *other_verified(const struct check *k)
+{
+	const struct choice *choices[] = { &k->v->current, &k->v->previous };
+
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		const struct entry *e = entry_set_by_id(&k->c->set, choices[i]->entry);
+		if (e && e != k->target && !entry_obstacle(&k->c->set, e))
+			return e;
+	}
+	return NULL;
+}
+
+static const struct choice *verified_as(const struct check *k, const struct entry *e)
+{
+	return is_choice(&k->v->current, e)    ? &k->v->current
+	       : is_choice(&k->v->previous, e) ? &k->v->previous
+					       : NULL;
+}
+
+static void check_unverified(const struct check *k, const struct entry *e)
+{
+	const struct entry *other = other_verified(k);
+
+	if (e == k->target)
+		add(k, WARNING, "target-is-default",
+		    "%s is what boots by default already, and nothing is known to be good if it fails: make "
+		    "a verified "
+		    "entry the default first ('granule set ID')",
+		    loaded(e)->id);
+	else if (other)
+		add(k, WARNING, "unverified-default",
+		    "%s boots by default, but only %s was verified: boot it once and let 'granule verify "
+		    "--boot' "
+		    "(granule-verify.service) record it, or make the verified one the default ('granule set "
+		    "%s')",
+		    loaded(e)->id, loaded(other)->id, loaded(other)->id);
+	else
+		add(k, WARNING, "unverified-default",
+		    "%s boots by default, and %s: boot it once and let 'granule verify --boot' "
+		    "(granule-verify.service) record it",
+		    loaded(e)->id,
+		    k->v->current.entry ? "no entry that was verified can boot"
+					: "nothing has been verified yet");
+}
+
+/* The owner's wish is passed over, which has to be known before it matters. */
+static bool wish_failed(const struct choose_result *result)
+{
+	for (enum choose_rule rule = RULE_PREFERRED; rule <= RULE_POLICY; rule++)
+		if (result->outcome[rule] != OUTCOME_NOT_SET && result->outcome[rule] != OUTCOME_CHOSEN &&
+		    result->outcome[rule] != OUTCOME_NOT_ASKED)
+			return true;
+	return false;
+}
+
+static void check_default(const struct check *k)
+{
+	const struct entry_set *set = &k->c->set;
+	struct next_boot by_default;
+
+	default_boot(set, &by_default);
+	const struct entry *e = by_default.entry;
+	if (!e) {
+		add(k, REFUSAL, "no-default",
+		    "there is no entry to fall back on: %s ('granule register' writes entries)",
+		    by_default.explanation);
+		return;
+	}
+	const char *obstacle = entry_obstacle(set, e);
+	if (obstacle) {
+		const struct entry *other = other_verified(k);
+		add(k, other ? WARNING : REFUSAL, "bad-default",
+		    "%s boots by default, but %s: make another entry the default ('granule set %s')",
+		    loaded(e)->id, obstacle, other ? loaded(other)->id : "ID");
+		return;
+	}
+	const struct choice *known = verified_as(k, e);
+	if (!known)
+		check_unverified(k, e);
+	else if (known->page_size != PAGE_SIZE_UNKNOWN && e->page_size != PAGE_SIZE_UNKNOWN &&
+		 known->page_size != e->page_size)
+		add(k, WARNING, "unverified-default",
+		    "%s boots by default and was verified with %s pages, but has %s pages now: boot it once "
+		    "and let "
+		    "'granule verify --boot' (granule-verify.service) record it",
+		    loaded(e)->id, page_size_title(known->page_size), page_size_title(e->page_size));
+	if (wish_failed(&by_default.result))
+		add(k, NOTE, "wish-passed-over", "%s is what boots by default: %s", loaded(e)->id,
+		    by_default.explanation);
+}
+
+/* ---- the one-shot ---- */
+
+static const char *oneshot_obstacle(const struct change *c)
+{
+	const char *why;
+
+	if (!(c->set.features & FEATURE_ENTRY_ONESHOT))
+		return "the loader that started this system does not know one-shots";
+	return c->variables || env_file_usable(&c->set, &why) ? NULL : c->why_not;
+}
+
+static void check_oneshot(const struct check *k)
+{
+	const char *obstacle = oneshot_obstacle(k->c);
+
+	if (obstacle)
+		add(k, REFUSAL, "no-one-shot", "a trial boots by a one-shot, which is not possible here: %s",
+		    obstacle);
+}
+
+/* ---- a kernel that panics ---- */
+
+static char *image_path(const struct check *k, const struct entry *e)
+{
+	const char *folder = places_folder(&k->c->places, e->volume);
+
+	if (e->type == ENTRY_TYPE2)
+		return loaded(e)->source ? xstrdup(loaded(e)->source) : NULL;
+	_cleanup_free_ char *path = xstrndup(e->bls.path);
+	return folder && *path ? path_join(folder, path) : NULL;
+}
+
+/* What the kernel was built with, if it can be found out: 0 otherwise. */
+static int built_panic_timeout(const struct check *k)
+{
+	_cleanup_free_ char *path = image_path(k, k->target), *problem = NULL;
+	struct image_file image;
+
+	if (!path)
+		return 0;
+	int r = image_file_read(path, k->c->o->root, k->target->bls.profile, &image, &problem);
+	int timeout = r == 0 ? image.panic_timeout : 0;
+	image_file_free(&image);
+	return timeout;
+}
+
+static void check_panic(const struct check *k, bool own_entry)
+{
+	struct span value;
+	bool given = cmdline_get(k->target->bls.options, SPAN("panic"), &value);
+	_cleanup_free_ char *text = given ? xstrndup(value) : NULL;
+
+	if (own_entry || (given ? strtol(text, NULL, 0) != 0 : built_panic_timeout(k) != 0))
+		return;
+	add(k, WARNING, "no-panic-reboot",
+	    "%s: its kernel stands still after a panic, and the command line of an image cannot be changed "
+	    "for a trial: "
+	    "build it with panic=10 on its command line",
+	    loaded(k->target)->id);
+}
+
+/* ---- a kernel that hangs ---- */
+
+/* Whether a connector of some graphics card has a display. */
+static bool has_display(const struct check *k)
+{
+	_cleanup_free_ char *folder = below_root(k, "sys/class/drm");
+	_cleanup_dir_ DIR *dir = opendir(folder);
+	bool found = false;
+
+	for (struct dirent *d; dir && !found && (d = readdir(dir));) {
+		_cleanup_free_ char *status = xprintf("%s/%s/status", folder, d->d_name);
+		_cleanup_free_ char *word = d->d_name[0] == '.' ? NULL : read_line(status);
+		found = word && strcmp(word, "connected") == 0;
+	}
+	return found;
+}
+
+/* Whether /dev/console is a screen; the last name is the one that it stands for. */
+static bool has_screen_console(const struct check *k)
+{
+	_cleanup_free_ char *active = below_root(k, "sys/class/tty/console/active");
+	_cleanup_free_ char *frame_buffer = below_root(k, "sys/class/graphics/fb0");
+	_cleanup_free_ char *names = read_line(active);
+	const char *last = names ? strrchr(names, ' ') : NULL;
+
+	last = last ? last + 1 : names;
+	/* A virtual terminal without a frame buffer goes nowhere. */
+	return last && strncmp(last, "tty", 3) == 0 && char_is_digit(last[3]) && path_exists(frame_buffer);
+}
+
+/* A value of systemd's system.conf that turns a watchdog on. */
+static bool is_on(const char *value)
+{
+	return *value && strcmp(value, "0") != 0 && strcmp(value, "off") != 0 &&
+	       strcmp(value, "infinity") != 0;
+}
+
+/* Takes the last RuntimeWatchdogSec= of a file; false if it has none. */
+static bool read_runtime_watchdog(const char *path, bool *ret)
+{
+	static const char key[] = "RuntimeWatchdogSec=";
+	_cleanup_free_ char *text = NULL;
+	bool found = false;
+	size_t size;
+
+	if (read_file(path, 1 << 20, &text, &size) < 0)
+		return false;
+	for (char *save, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		line += strspn(line, " \t");
+		if (strncmp(line, key, sizeof(key) - 1) != 0)
+			continue;
+		line[strcspn(line, " \t\r")] = 0;
+		*ret = is_on(line + sizeof(key) - 1);
+		found = true;
+	}
+	return found;
+}
+
+static int is_drop_in(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return n > 5 && d->d_name[0] != '.' && strcmp(d->d_name + n - 5, ".conf") == 0;
+}
+
+/* Whether systemd is to arm the watchdog. Drop-ins go after the file, those of /etc after those of /usr. */
+static bool systemd_arms_watchdog(const struct check *k)
+{
+	static const char *const places[] = { "usr/lib/systemd/system.conf", "run/systemd/system.conf",
+					      "etc/systemd/system.conf" };
+	bool on = false;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		_cleanup_free_ char *path = below_root(k, places[i]);
+		read_runtime_watchdog(path, &on);
+	}
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		_cleanup_free_ char *path = below_root(k, places[i]), *folder = xprintf("%s.d", path);
+		struct dirent **names = NULL;
+		int n = scandir(folder, &names, is_drop_in, alphasort);
+
+		for (int m = 0; m < n; m++) {
+			_cleanup_free_ char *file = path_join(folder, names[m]->d_name);
+			read_runtime_watchdog(file, &on);
+			free(names[m]);
+		}
+		free(names);
+	}
+	return on;
+}
+
+/* The watchdog that does most for us: armed, else there. softdog is left out: it hangs with the kernel. */
+static char *find_watchdog(const struct check *k, bool *ret_armed)
+{
+	_cleanup_free_ char *folder = below_root(k, "sys/class/watchdog");
+	_cleanup_dir_ DIR *dir = opendir(folder);
+	char *found = NULL;
+
+	*ret_armed = false;
+	for (struct dirent *d; dir && !*ret_armed && (d = readdir(dir));) {
+		_cleanup_free_ char *state = xprintf("%s/%s/state", folder, d->d_name);
+		_cleanup_free_ char *identity = xprintf("%s/%s/identity", folder, d->d_name);
+		_cleanup_free_ char *is = read_line(state), *name = read_line(identity);
+
+		if (d->d_name[0] == '.' || (name && strcmp(name, "Software Watchdog") == 0))
+			continue;
+		*ret_armed = is && strcmp(is, "active") == 0;
+		free(found);
+		found = xprintf("%s%s%s%s", d->d_name, name ? " (" : "", name ? name : "", name ? ")" : "");
+	}
+	return found;
+}
+
+static void check_watchdog(const struct check *k)
+{
+	bool armed;
+	_cleanup_free_ char *watchdog = find_watchdog(k, &armed);
+
+	if (armed || has_display(k) || has_screen_console(k) || (watchdog && systemd_arms_watchdog(k)))
+		return;
+	if (watchdog)
+		add(k, WARNING, "watchdog-off",
+		    "nobody sits in front of this machine, and nothing arms its watchdog %s: a trial that "
+		    "hangs would "
+		    "hang until somebody resets it; write RuntimeWatchdogSec=60 (and "
+		    "RebootWatchdogSec=10min, which "
+		    "covers the time of a reboot) below [Manager] in /etc/systemd/system.conf and run "
+		    "'systemctl "
+		    "daemon-reexec', or start watchdog(8)",
+		    watchdog);
+	else
+		add(k, WARNING, "no-watchdog",
+		    "nobody sits in front of this machine, and it has no watchdog: a trial that hangs would "
+		    "hang until "
+		    "somebody resets it; load the driver of its watchdog (sbsa_gwdt on Arm servers), and "
+		    "write "
+		    "RuntimeWatchdogSec=60 below [Manager] in /etc/systemd/system.conf");
+}
+
+/* ---- ways past the loader ---- */
+
+static void check_detours(const struct check *k)
+{
+	_cleanup_free_ char *loaded_path = below_root(k, "sys/kernel/kexec_loaded");
+	_cleanup_free_ char *next_root = below_root(k, "run/nextroot");
+	_cleanup_free_ char *kexec = read_line(loaded_path);
+	struct firmware_detour detour;
+
+	if (kexec && strcmp(kexec, "1") == 0)
+		add(k, WARNING, "kexec-loaded",
+		    "a kernel is loaded for kexec: a reboot may start it past the loader, which would leave "
+		    "the trial "
+		    "waiting for a later boot; unload it ('kexec -u')");
+	if (path_exists(next_root))
+		add(k, WARNING, "soft-reboot",
+		    "/run/nextroot is there: 'systemctl reboot' may switch to it without a boot, which would "
+		    "leave the "
+		    "trial waiting for a later one; remove it");
+	firmware_detour_find(k->c->o, &k->c->places, k->c->set.own_path, &detour);
+	if (detour.what)
+		add(k, WARNING, detour.once ? "boot-next" : "boot-order",
+		    detour.once ? "firmware starts %s next time (BootNext), not the loader that started this "
+				  "system: reboot "
+				  "first, or clear it ('efibootmgr -N')"
+				: "firmware starts %s first (BootOrder), not the loader that started this "
+				  "system: put that one "
+				  "first ('efibootmgr -o')",
+		    detour.what);
+	firmware_detour_free(&detour);
+}
+
+/* ---- where the verdict will be looked for ---- */
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	while (n && folder[n - 1] == '/')
+		n--;
+	return strncmp(path, folder, n) == 0 && (!path[n] || path[n] == '/');
+}
+
+/* What is mounted at a path: of what covers it, the last that was mounted. */
+static struct libmnt_fs *mount_of(struct libmnt_table *table, const char *path)
+{
+	struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+	struct libmnt_fs *fs, *best = NULL;
+	size_t longest = 0;
+
+	while (iter && mnt_table_next_fs(table, iter, &fs) == 0) {
+		const char *target = mnt_fs_get_target(fs);
+		if (!target || !is_below(path, target) || strlen(target) < longest)
+			continue;
+		longest = strlen(target);
+		best = fs;
+	}
+	mnt_free_iter(iter);
+	return best;
+}
+
+static bool is_memory(const char *type)
+{
+	return strcmp(type, "tmpfs") == 0 || strcmp(type, "ramfs") == 0 || strcmp(type, "rootfs") == 0;
+}
+
+/* Whether what is written to a mount is gone after a reboot; *ret_type is its type. */
+static bool is_volatile(struct libmnt_table *table, struct libmnt_fs *fs, const char **ret_type)
+{
+	char *upper = NULL;
+	size_t n;
+
+	*ret_type = mnt_fs_get_fstype(fs);
+	if (!*ret_type || strcmp(*ret_type, "overlay") != 0)
+		return *ret_type && is_memory(*ret_type);
+	/* An overlay is as lasting as its upper layer, if that can be seen from here. */
+	if (mnt_fs_get_option(fs, "upperdir", &upper, &n) != 0 || !upper)
+		return true;
+	_cleanup_free_ char *path = xstrndup((struct span){ upper, n });
+	struct libmnt_fs *layer = mount_of(table, path);
+	const char *type = layer && layer != fs ? mnt_fs_get_fstype(layer) : NULL;
+	return !type || is_memory(type) || strcmp(type, "overlay") == 0;
+}
+
+/* The path of the state without links, as far as it is there. */
+static char *state_path(const struct check *k)
+{
+	char *path = xstrdup("/" STATE_FOLDER);
+
+	if (system_is_other(k->c->o))
+		return path;
+	_cleanup_free_ char *existing = xstrdup(path);
+	for (char *slash; !path_exists(existing) && (slash = strrchr(existing, '/')) && slash > existing;)
+		*slash = 0;
+	char *real = realpath(existing, NULL);
+	if (!real)
+		return path;
+	free(path);
+	return real;
+}
+
+static void check_state(const struct check *k)
+{
+	_cleanup_free_ char *mounts = below_root(k, "proc/self/mountinfo"), *path = state_path(k);
+	struct libmnt_table *table = path_exists(mounts) ? mnt_new_table_from_file(mounts) : NULL;
+	struct libmnt_fs *fs = table ? mount_of(table, path) : NULL;
+	const char *type;
+
+	if (fs && is_volatile(table, fs, &type))
+		add(k, REFUSAL, "volatile-state",
+		    "/" STATE_FOLDER
+		    " lies in memory (%s), so after a reboot nobody would know of the trial: mount "
+		    "something there that lasts",
+		    type);
+	mnt_unref_table(table);
+}
+
+/* The root= of the running system, and of the target: another one records its verdict elsewhere. */
+static void check_same_system(const struct check *k)
+{
+	_cleanup_free_ char *id_path = below_root(k, "etc/machine-id"), *id = read_line(id_path);
+	_cleanup_free_ char *running_path = below_root(k, "proc/cmdline"), *running = read_line(running_path);
+	struct span machine = k->target->bls.machine_id, here, there;
+
+	bool other = id && machine.n && !span_equal_nocase(machine, span_of(id));
+	if (!other && running && cmdline_get(span_of(running), SPAN("root"), &here) &&
+	    cmdline_get(k->target->bls.options, SPAN("root"), &there))
+		other = !span_equal(here, there);
+	if (other)
+		add(k, WARNING, "other-system",
+		    "%s starts another system than this one (machine-id or root= differ): its verdict would "
+		    "be "
+		    "recorded there, not here; try it from that system",
+		    loaded(k->target)->id);
+}
+
+static void check_esp(const struct check *k)
+{
+	_cleanup_free_ char *said = variable_get(VENDOR_LOADER, "LoaderDevicePartUUID");
+	struct partition p;
+
+	/* What is on no partition that can be told, such as a RAID, is the owner's own affair. */
+	if (!said || !k->c->places.esp || partition_of(k->c->places.esp, &p) < 0)
+		return;
+	if (strcasecmp(p.uuid, said) != 0)
+		add(k, REFUSAL, "other-esp",
+		    "%s (PARTUUID %s) is not the partition that the loader came from (%s), so it would not "
+		    "find the "
+		    "trial: mount that one",
+		    k->c->places.esp, p.uuid, said);
+	partition_free(&p);
+}
+
+/* ---- all of it ---- */
+
+void way_back_check(const struct change *c, const struct verified *v, const struct settings *s,
+		    const struct entry *target, bool own_entry, struct findings *ret)
+{
+	const struct check k = { c, v, target, ret };
+
+	(void)s;
+	*ret = (struct findings){ 0 };
+	check_default(&k);
+	check_oneshot(&k);
+	check_esp(&k);
+	check_state(&k);
+	check_same_system(&k);
+	check_panic(&k, own_entry);
+	check_watchdog(&k);
+	check_detours(&k);
+}
+
+static bool refuses(const struct finding *f, bool force)
+{
+	return f->blocks && !(force && f->forceable);
+}
+
+bool findings_refuse(const struct findings *f, bool force)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (refuses(&f->items[i], force))
+			return true;
+	return false;
+}
+
+void findings_print(const struct findings *f, bool force)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct finding *item = &f->items[i];
+		complain("%s%s", item->text,
+			 !item->blocks          ? ""
+			 : !item->forceable     ? ""
+			 : refuses(item, force) ? " (--force goes on without it)"
+						: " (going on: --force)");
+	}
+}
+
+json_object *findings_json(const struct findings *f)
+{
+	json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < f->n; i++) {
+		json_object *o = json_object_new_object();
+		json_object_object_add(o, "id", json_text(f->items[i].id));
+		json_object_object_add(o, "blocks", json_object_new_boolean(f->items[i].blocks));
+		json_object_object_add(o, "forceable", json_object_new_boolean(f->items[i].forceable));
+		json_object_object_add(o, "text", json_text(f->items[i].text));
+		json_object_array_add(array, o);
+	}
+	return array;
+}
+
+void findings_free(struct findings *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		free(f->items[i].id);
+		free(f->items[i].text);
+	}
+	free(f->items);
+	*f = (struct findings){ 0 };
+}
