@@ -294,6 +294,7 @@ install: all
 	install -D -m 755 $(GRANULE) $(DESTDIR)$(bindir)/granule
 	for f in $(EFI_PROGRAMS); do install -D -m 644 $$f $(DESTDIR)$(libdir)/granule/$$(basename $$f) || exit 1; done
 	install -D -m 644 docs/granule.1 $(DESTDIR)$(mandir)/man1/granule.1
+	install -D -m 644 docs/granule.conf.5 $(DESTDIR)$(mandir)/man5/granule.conf.5
 	install -D -m 644 docs/granule-boot.7 $(DESTDIR)$(mandir)/man7/granule-boot.7
 
 format:

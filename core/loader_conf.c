@@ -33,7 +33,7 @@ void loader_conf_apply_timeout(struct loader_conf *conf, struct span variable, s
 		conf->menu = mode == MENU_HIDDEN ? MENU_FORCE : mode;
 }
 
-static bool parse_bool(struct span value, bool *ret)
+bool switch_parse(struct span value, bool *ret)
 {
 	static const char *const words[] = { "yes", "no", "true", "false", "on", "off",
 					     "1",   "0",  "y",    "n",     "t",  "f" };
@@ -53,7 +53,7 @@ static bool parse_on_error(struct span value, enum on_error *ret)
 
 	if (span_equal(value, SPAN("auto")))
 		*ret = ON_ERROR_COUNT;
-	else if (parse_bool(value, &yes))
+	else if (switch_parse(value, &yes))
 		*ret = yes ? ON_ERROR_REBOOT : ON_ERROR_NEXT;
 	else
 		return false;
@@ -88,7 +88,7 @@ static bool set_key(struct loader_conf *conf, struct span key, struct span value
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
 		if (span_equal(key, switches[i].key))
-			return parse_bool(value, switches[i].field);
+			return switch_parse(value, switches[i].field);
 	if (span_equal(key, SPAN("timeout")))
 		return menu_mode_parse(value, &conf->menu, &conf->timeout_s);
 	if (span_equal(key, SPAN("page-size")))

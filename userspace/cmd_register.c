@@ -16,6 +16,7 @@
 #include "kernels.h"
 #include "registry.h"
 #include "safe_file.h"
+#include "settings.h"
 #include "system.h"
 #include "variables.h"
 
@@ -362,9 +363,18 @@ static int write_srel(struct work *w)
 
 static int read_sizes(const struct options *o, page_size_set cpu, page_size_set *ret)
 {
-	*ret = cpu == PAGE_SIZE_SET_UNKNOWN ? PAGE_SIZE_SET_ALL : cpu;
-	if (!o->page_sizes.n)
+	if (!o->page_sizes.n) {
+		struct settings settings;
+
+		settings_read(o, &settings);
+		*ret = settings.sizes & (cpu == PAGE_SIZE_SET_UNKNOWN ? PAGE_SIZE_SET_ALL : cpu);
+		settings_free(&settings);
+		if (!*ret)
+			complain("page-sizes of granule.conf: the CPU has none of them, kernels that can "
+				 "choose get no "
+				 "entry");
 		return 0;
+	}
 	*ret = 0;
 	for (size_t i = 0; i < o->page_sizes.n; i++) {
 		enum page_size size = page_size_parse_typed(span_of(o->page_sizes.items[i]));

@@ -54,6 +54,10 @@ void loader_conf_apply_timeout(struct loader_conf *conf, struct span variable, s
 /* Reads the value of `timeout` or LoaderConfigTimeout. False if it is none. */
 bool menu_mode_parse(struct span value, enum menu_mode *ret, uint32_t *ret_timeout_s);
 
+/* Reads yes, no, and their other spellings: true, on, 1, y, t and their opposites, in any case. False if it
+ * is none of them; *ret is then left alone. */
+bool switch_parse(struct span value, bool *ret);
+
 /* Copies the text with all lines of `key` removed and, if value is not empty, one line "key value" in place
  * of the first (or at the end). Comments and other lines stay as they are. ERROR_SPACE if it does not fit,
  * ERROR_SYNTAX for a line end in the value. */
