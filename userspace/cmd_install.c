@@ -7,7 +7,7 @@
 
 #include <granule/pe.h>
 
-#include "report.h"
+#include "loaders/loader.h"
 #include "safe_file.h"
 #include "system.h"
 #include "variables.h"
@@ -313,7 +313,8 @@ int cmd_install(const struct options *o)
 	bool have_set = entry_set_load(o, &places, &set) == 0;
 	if (have_set) {
 		/* From now on it is granule-boot that chooses. */
-		set.has_policy = set.has_preferred = true;
+		set.backend = &loader_granule_boot;
+		set.has_preferred = true;
 		entry_set_input(&set);
 		if (!set.n && !o->json)
 			puts("There are no entries yet; 'granule register' writes them.");

@@ -12,6 +12,7 @@
 #include <granule/bls.h>
 #include <granule/path.h>
 
+#include "identity.h"
 #include "image_file.h"
 #include "kernels.h"
 #include "registry.h"
@@ -25,7 +26,9 @@ struct work {
 	struct places places;
 	struct entry_set set; /* as it was before */
 	struct actions actions;
-	char *token, *title, *machine_id, *options;
+	struct identity identity;
+	const char *token, *machine_id; /* of it */
+	char *title, *options;
 	char *running;            /* id of the entry that runs; NULL if not known */
 	enum entry_volume volume; /* that is written to */
 	page_size_set sizes;      /* wanted for selectable kernels */
@@ -419,8 +422,8 @@ static enum page_size leading_class(const struct work *w)
 	struct next_boot by_default;
 	bool any = false;
 
-	if (w->set.input.policy != PAGE_SIZE_UNKNOWN)
-		return w->set.input.policy;
+	if (w->set.policy != PAGE_SIZE_UNKNOWN)
+		return w->set.policy;
 	for (size_t i = 0; i < w->set.n; i++) {
 		const struct entry *e = w->set.entries[i];
 		_cleanup_free_ char *key = registry_sort_key(e->page_size, e->page_size);
@@ -452,18 +455,14 @@ static int work_start(const struct options *o, struct work *w)
 	r = read_sizes(o, w->set.cpu, &w->sizes);
 	if (r < 0)
 		return r;
-	w->token = registry_token(o);
+	identity_read(o, &w->identity);
+	w->token = w->identity.token;
 	w->options = kernels_options(o);
 	if (!w->token)
 		complain("no name for this system: write one word to /etc/kernel/entry-token");
 	if (!w->token || !w->options)
 		return -ENOENT;
-	_cleanup_free_ char *id = path_join(o->root, "etc/machine-id");
-	w->machine_id = read_line(id);
-	if (w->machine_id && strlen(w->machine_id) != 32) {
-		free(w->machine_id);
-		w->machine_id = NULL;
-	}
+	w->machine_id = w->identity.machine_id;
 	w->title = o->title ? xstrdup(o->title) : system_os_release(o, "PRETTY_NAME");
 	if (!w->title)
 		w->title = xstrdup("Linux");
@@ -476,9 +475,8 @@ static void work_free(struct work *w)
 {
 	entry_set_free(&w->set);
 	places_free(&w->places);
-	free(w->token);
+	identity_free(&w->identity);
 	free(w->title);
-	free(w->machine_id);
 	free(w->options);
 	free(w->running);
 }

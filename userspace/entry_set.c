@@ -6,6 +6,7 @@
 
 #include "entry_read.h"
 #include "env_file.h"
+#include "loaders/loader.h"
 #include "system.h"
 #include "variables.h"
 
@@ -24,11 +25,13 @@ void entry_set_input(struct entry_set *set)
 		.preferred_config = set->has_preferred ? set->conf.preferred_pattern : SPAN_NONE,
 		.default_variable = span_of(set->default_variable),
 		.default_config = set->conf.default_pattern,
-		.policy = set->has_policy ? loader_conf_policy(&set->conf, span_of(set->policy_variable))
-					  : PAGE_SIZE_UNKNOWN,
+		.policy = loader_conf_policy(&set->conf, span_of(set->policy_variable)),
 	};
-	if (set->env && set->has_policy && set->conf.env_block)
+	if (set->env && set->backend->env_block && set->conf.env_block)
 		env_wishes_apply(set->env, span_of(set->policy_variable), set->env_values, &set->input);
+	set->policy = set->input.policy;
+	if (!set->backend->policies)
+		set->input.policy = PAGE_SIZE_UNKNOWN;
 }
 
 static bool is_loader(const char *info, const char *name)
@@ -47,7 +50,7 @@ static void read_loader(struct entry_set *set)
 	/* Read from the device tree, which does not hold it. */
 	if (!set->features && is_loader(set->loader, GRANULE_BOOT_NAME))
 		set->features = FEATURE_ENTRY_DEFAULT | FEATURE_ENTRY_ONESHOT | FEATURE_PREFERRED;
-	set->has_policy = !set->loader || is_loader(set->loader, GRANULE_BOOT_NAME);
+	set->backend = loader_by_info(set->loader);
 	set->has_preferred = !set->loader || (set->features & FEATURE_PREFERRED);
 }
 

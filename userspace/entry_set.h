@@ -16,6 +16,8 @@ struct loaded_entry {
 	char *problem; /* why it is unusable; NULL if it is not */
 };
 
+struct loader;
+
 struct entry_set {
 	struct entry **entries; /* in menu order; each is a struct loaded_entry */
 	size_t n;
@@ -23,12 +25,12 @@ struct entry_set {
 
 	/* what the loader goes by */
 	page_size_set cpu;
-	bool running_system; /* not one below --root */
-	char *loader;        /* LoaderInfo; NULL if not known */
-	char *own_path;      /* LoaderImageIdentifier; NULL if not known */
-	bool has_policy;     /* the loader knows page-size policies */
-	bool has_preferred;  /* and preferred entries */
-	uint64_t features;   /* LoaderFeatures; 0 if not known */
+	bool running_system;          /* not one below --root */
+	char *loader;                 /* LoaderInfo; NULL if not known */
+	char *own_path;               /* LoaderImageIdentifier; NULL if not known */
+	const struct loader *backend; /* what that loader takes, loaders/loader.h */
+	bool has_preferred;           /* it knows preferred entries */
+	uint64_t features;            /* LoaderFeatures; 0 if not known */
 	char *oneshot, *preferred, *default_variable, *policy_variable; /* variables; NULL if not set */
 	char *last_booted; /* LoaderEntryLastBooted; NULL if not set */
 	char *conf_text;   /* of loader.conf; never NULL once loaded */
@@ -38,6 +40,7 @@ struct entry_set {
 	char *env_values;         /* behind the spans of `input` that come from it */
 	const char *env_problem;  /* why a block is passed over; NULL */
 	struct loader_conf conf;
+	enum page_size policy; /* that is stored, whoever makes it hold */
 	struct choose_input input;
 };
 

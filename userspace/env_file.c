@@ -6,6 +6,7 @@
 #include <granule/error.h>
 
 #include "env_file.h"
+#include "loaders/loader.h"
 #include "safe_file.h"
 
 #define SECTOR 512u
@@ -38,7 +39,7 @@ void env_file_read(const struct places *places, struct entry_set *set)
 bool env_file_usable(const struct entry_set *set, const char **ret_why)
 {
 	*ret_why = NULL;
-	if (!set->has_policy) /* another loader than granule-boot */
+	if (!set->backend->env_block)
 		*ret_why = "the loader does not read the environment block of granule-boot";
 	else if (!set->conf.env_block)
 		*ret_why = "the environment block is switched off (env-block in loader.conf)";

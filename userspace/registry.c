@@ -6,26 +6,12 @@
 #include <granule/cmdline.h>
 #include <granule/error.h>
 
+#include "identity.h"
 #include "registry.h"
 #include "safe_file.h"
 #include "system.h"
 
 #define HASH_DIGITS 16
-
-char *registry_token(const struct options *o)
-{
-	static const char *const files[] = { "etc/kernel/entry-token", "etc/machine-id" };
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		_cleanup_free_ char *path = path_join(o->root, files[i]);
-		char *token = read_line(path);
-		/* A fresh image has the word "uninitialized" instead of an id. */
-		if (token && strcmp(token, "uninitialized") != 0)
-			return token;
-		free(token);
-	}
-	return system_os_release(o, "ID");
-}
 
 char *registry_file_name(const char *token, const char *name, enum page_size size)
 {
@@ -142,14 +128,15 @@ static int resort(struct actions *a, struct loaded_entry *e, enum page_size firs
 
 int registry_sort(struct actions *a, struct entry_set *set, enum page_size first)
 {
-	for (size_t i = 0; i < set->n; i++) {
-		if (!set->entries[i]->bls.from_granule)
-			continue;
-		int r = resort(a, loaded(set->entries[i]), first);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	struct identity identity;
+	int r = 0;
+
+	identity_read(a->options, &identity);
+	for (size_t i = 0; i < set->n && r == 0; i++)
+		if (set->entries[i]->bls.from_granule && identity_owns(&identity, set->entries[i]))
+			r = resort(a, loaded(set->entries[i]), first);
+	identity_free(&identity);
+	return r;
 }
 
 /* ---- files ---- */

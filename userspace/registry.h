@@ -19,10 +19,6 @@ struct registration {
 	enum page_size page_size;       /* of this entry */
 };
 
-/* Entry token of the system (kernel-install's): /etc/kernel/entry-token, machine-id, or ID of os-release.
- * NULL if there is none of these. */
-char *registry_token(const struct options *o);
-
 /* "TOKEN-NAME-64k.conf". The size at the end keeps a name that ends in "+64" from being read as a boot
  * counter. */
 char *registry_file_name(const char *token, const char *name, enum page_size size);
@@ -35,7 +31,8 @@ char *registry_sort_key(enum page_size size, enum page_size first);
  * the kernel obeys it. */
 char *registry_text(const struct registration *r, enum page_size first);
 
-/* Rewrites the sort keys of all entries that granule wrote, so that `first` is the leading class. */
+/* Rewrites the sort keys of all entries that granule wrote for this system, so that `first` is the leading
+ * class. */
 int registry_sort(struct actions *a, struct entry_set *set, enum page_size first);
 
 /* Path on the partition under which content is stored: "/TOKEN/NAME/STEM-HASH". The name changes with the

@@ -23,12 +23,23 @@ static void remember(struct entry_set *set, char **place, const char *value)
 	entry_set_input(set);
 }
 
-int wish_variable(struct actions *a, struct entry_set *set, const char *name, const char *value)
+static size_t find(const char *name)
 {
 	size_t i = 0;
 
 	while (strcmp(known[i].name, name) != 0)
 		i++;
+	return i;
+}
+
+const char *wish_stored(const struct entry_set *set, const char *name)
+{
+	return *(char *const *)((const char *)set + known[find(name)].offset);
+}
+
+int wish_variable(struct actions *a, struct entry_set *set, const char *name, const char *value)
+{
+	size_t i = find(name);
 	char **place = (char **)((char *)set + known[i].offset);
 	if (value ? *place && strcmp(*place, value) == 0 : !*place)
 		return 0;

@@ -12,6 +12,9 @@
  * value NULL deletes it. */
 int wish_variable(struct actions *a, struct entry_set *set, const char *name, const char *value);
 
+/* What such a variable holds, as far as the set knows; NULL. */
+const char *wish_stored(const struct entry_set *set, const char *name);
+
 /* A key of loader.conf: "page-size", "default", "preferred". value NULL removes it. */
 int wish_conf(struct actions *a, struct entry_set *set, const struct places *places, const char *key,
 	      const char *value);

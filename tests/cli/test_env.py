@@ -163,7 +163,8 @@ def test_read_only_variables_lead_to_the_block_when_the_loader_is_granule_boot(m
     assert machine.variable("LoaderEntryOneShot") is None
     machine.set_variable("LoaderEntryOneShot", "os-16k.conf")
     done = read_only("once", "64k")
-    assert done.returncode == 1 and "armed, but" in done.stderr, "the variable wins"
+    assert done.returncode == 1 and "would win" in done.stderr
+    assert machine.env_file.read_bytes() == block("next_entry=os-64k.conf"), "the variable wins: nothing is written"
     done = read_only("once", "none")
     assert done.returncode == 1 and "cannot be cleared" in done.stderr
     machine.loader(name="systemd-boot 257")
@@ -241,3 +242,15 @@ def test_a_full_disk_at_any_write_is_one_clear_line_and_keeps_the_old_block(tmp_
             assert done.stderr.count("\n") == 1 and "No space left on device" in done.stderr
             assert "passed over" not in machine.run("status").stderr
         assert at > 1
+
+
+@pytest.mark.parametrize("armed_before", [None, "os-16k.conf"])
+def test_a_full_variable_store_leads_to_the_block(machine, fault_library, armed_before):
+    """The first write is the variable's; the block comes after it."""
+    machine.loader()
+    if armed_before:
+        machine.set_variable("LoaderEntryOneShot", armed_before)
+    done = machine.run_with_fault(fault_library, "full", 1, "once", "64k")
+    assert done.returncode == 0 and "variable store is full" in done.stderr
+    assert machine.env_file.read_bytes() == block("next_entry=os-64k.conf")
+    assert machine.variable("LoaderEntryOneShot") is None and next_id(machine) == "os-64k.conf"

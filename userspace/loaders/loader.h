@@ -16,8 +16,11 @@ struct loader {
 	 * for us, and the default is set anew whenever entries change: loader_follow_policy(). */
 	bool policies;
 
+	/* It reads the environment block of granule-boot. */
+	bool env_block;
+
 	/* Why a one-shot cannot be armed so that it is obeyed once and only once: it cannot be stored, or the
-	 * loader does not know or does not clear them. A phrase, or NULL. */
+	 * loader does not know or does not clear them. A phrase (good until the next call), or NULL. */
 	const char *(*oneshot_obstacle)(const struct change *c);
 
 	/* Stores the entry that boots once, in front of whatever else is stored. */
@@ -26,7 +29,8 @@ struct loader {
 	/* Removes the one-shot wherever it may wait; nothing there is success. */
 	int (*disarm)(struct change *c);
 
-	/* Stores a policy and clears what would win over it. */
+	/* Stores a policy and clears what would win over it. A loader with which no policy can hold refuses,
+	 * unless --force is given. */
 	int (*set_policy)(struct change *c, enum page_size size);
 
 	/* Stores a default entry and clears what would win over it. */
@@ -34,12 +38,21 @@ struct loader {
 
 	/* Removes policy, default, preferred and one-shot. */
 	int (*set_none)(struct change *c);
+
+	/* Makes the policy of the set hold again; NULL if there is nothing to do for it. */
+	int (*follow_policy)(struct change *c);
 };
 
 extern const struct loader loader_granule_boot, loader_systemd_boot, loader_other;
 
 /* The one that started this system; granule-boot, which is to be installed, where none is known. */
 const struct loader *loader_of(const struct entry_set *set);
+/* The same by LoaderInfo, which may be NULL. */
+const struct loader *loader_by_info(const char *info);
+
+/* The entry that a policy stands for where the loader does not find it: the newest usable one of this
+ * system's own; NULL. */
+const struct entry *loader_policy_entry(const struct change *c, enum page_size size);
 
 /* After entries have changed: with a loader that does not know policies, makes the newest usable entry of the
  * policy, of this system's own, the default again. Nothing to do is success. A pending trial's entry is never

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Under systemd-boot, which knows no page sizes: a policy is a default that is kept up to date."""
+
+import pytest
+
+import images
+
+
+@pytest.fixture
+def machine(system):
+    """Started by systemd-boot; a registered entry of each size, the 4K one first in the menu."""
+    system.loader(name="systemd-boot 257.7", features=0x7f)
+    for size, bits in {"4k": 1, "64k": 3}.items():
+        system.kernel(f"6.1-{size}", images.arm64(bits, release=f"6.1-{size}"))
+    system.ok("register")
+    return system
+
+
+ENTRY = {size: f"test-6.1-{size}-{size}.conf" for size in ("4k", "64k")}
+
+
+def next_id(system):
+    return system.json("status")["next"]["id"]
+
+
+def test_a_policy_is_stored_and_its_newest_entry_is_the_default(machine):
+    machine.set_variable("LoaderEntryPreferred", ENTRY["4k"])
+    machine.set_variable("LoaderEntryOneShot", ENTRY["4k"])
+    out = machine.ok("set", "64k")
+    assert machine.variable("GranulePolicy") == "64k"
+    assert machine.variable("LoaderEntryDefault") == ENTRY["64k"]
+    assert machine.variable("LoaderEntryPreferred") is None and machine.variable("LoaderEntryOneShot") is None
+    assert f"next boot: 64K pages, default entry\n           {ENTRY['64k']}" in out
+    assert list(machine.entries()) == [ENTRY["64k"], ENTRY["4k"]], "sort keys follow"
+    assert machine.json("set", "64k")["actions"] == []
+
+
+def test_an_entry_that_is_set_ends_the_policy(machine):
+    machine.ok("set", "64k")
+    machine.ok("set", ENTRY["4k"])
+    assert machine.variable("LoaderEntryDefault") == ENTRY["4k"] and machine.variable("GranulePolicy") is None
+    assert next_id(machine) == ENTRY["4k"]
+
+
+def test_set_none_clears_policy_and_default_and_leaves_loader_conf_alone(machine):
+    machine.ok("set", "64k")
+    machine.ok("once", "4k")
+    (machine.efi / "loader/loader.conf").write_text(f"default {ENTRY['4k']}\n")
+    done = machine.run("set", "none")
+    assert done.returncode == 0 and "stays in loader.conf: it is systemd-boot 257.7" in done.stderr
+    for name in ("GranulePolicy", "LoaderEntryDefault", "LoaderEntryOneShot"):
+        assert machine.variable(name) is None
+    assert next_id(machine) == ENTRY["4k"]
+
+
+def test_entries_that_cannot_start_or_have_no_tries_are_never_made_the_default(machine):
+    machine.entry("test-9-64k+0-3", images.arm64(3), version="9", granule_image="64k")
+    machine.entry("test-8-64k", None, version="8", granule_image="64k")
+    machine.ok("set", "64k")
+    assert machine.variable("LoaderEntryDefault") == ENTRY["64k"]
+    (machine.efi / "loader/entries" / ENTRY["64k"]).unlink()
+    done = machine.run("set", "64k")
+    assert done.returncode == 1 and "no entry with 64K pages can boot" in done.stderr
+
+
+def test_an_entry_with_a_counter_is_named_as_every_version_of_systemd_boot_reads_it(machine):
+    """Up to version 257 the counter is a part of the id."""
+    machine.entry("os-x+3", images.arm64(3), version="9")
+    machine.ok("once", "os-x")
+    assert machine.variable("LoaderEntryOneShot") == "os-x*.conf" and next_id(machine) == "os-x.conf"
+    machine.ok("set", "64k")
+    assert machine.variable("LoaderEntryDefault") == "os-x*.conf" and next_id(machine) == "os-x.conf"
+    machine.entry("os-x-other", images.arm64(3), version="8")
+    machine.ok("once", "os-x")
+    assert machine.variable("LoaderEntryOneShot") == "os-x.conf", "a pattern that fits two entries is not used"
+
+
+@pytest.mark.parametrize("key, value", [("machine_id", "1" * 32), ("granule_image", "64k")])
+def test_entries_of_another_system_are_not_taken(machine, key, value):
+    """It is newer: by its machine-id, or by the token in its name, it belongs to another system."""
+    (machine.root / "etc/machine-id").write_text("0" * 32 + "\n")
+    machine.entry("other-9-64k", images.arm64(3), version="9", **{key: value})
+    machine.ok("set", "64k")
+    assert machine.variable("LoaderEntryDefault") == ENTRY["64k"]
+    machine.loader()
+    done = machine.run("set", "64k")
+    assert done.returncode == 1 and "other-9-64k.conf: is the newest" in done.stderr and "another system's" in done.stderr

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* systemd-boot: variables of the Boot Loader Interface. Of page sizes it knows nothing: a policy is kept in
+ * GranulePolicy for us, and holds by way of LoaderEntryDefault and the sort keys. */
+#include <errno.h>
+
+#include "registry.h"
+#include "stored.h"
+#include "wishes.h"
+
+static const char *oneshot_obstacle(const struct change *c)
+{
+	const char *why = stored_oneshot_obstacle(c);
+
+	return why || c->variables ? why : c->why_not;
+}
+
+/* Up to version 257 systemd-boot takes the boot counter for a part of the id, later ones do not. A pattern
+ * fits both, unless it fits another entry as well. */
+static char *name_for(const struct change *c, const struct entry *e)
+{
+	struct span name = e->counter.name, suffix = e->counter.suffix;
+
+	if (!e->counter.present)
+		return xstrndup(e->id);
+	char *pattern = xprintf("%.*s*%.*s", (int)name.n, name.p, (int)suffix.n, suffix.p);
+	for (size_t i = 0; i < c->set.n; i++) {
+		if (c->set.entries[i] == e || !entry_matches(c->set.entries[i], span_of(pattern)))
+			continue;
+		free(pattern);
+		return xstrndup(e->id);
+	}
+	return pattern;
+}
+
+static char *name_of_id(const struct change *c, const char *id)
+{
+	const struct entry *e = entry_set_by_id(&c->set, id);
+
+	return e ? name_for(c, e) : xstrdup(id);
+}
+
+static int arm(struct change *c, const char *id)
+{
+	_cleanup_free_ char *name = name_of_id(c, id);
+
+	if (c->variables)
+		return wish_variable(&c->actions, &c->set, "LoaderEntryOneShot", name);
+	complain("a one-shot cannot be armed: %s", c->why_not);
+	return -EROFS;
+}
+
+static int disarm(struct change *c)
+{
+	return stored_clear(c, "LoaderEntryOneShot", NULL);
+}
+
+/* A default that is stored in loader.conf is one there only for want of variables. */
+static int check_files(const struct change *c)
+{
+	return c->set.conf.preferred_pattern.n ? stored_check_file(c, "loader/loader.conf") : 0;
+}
+
+/* What wins over a default. The line `default` of loader.conf does not, and comes into its own again when the
+ * variable is cleared. */
+static int clear_rivals(struct change *c)
+{
+	int r = stored_clear(c, "LoaderEntryPreferred", "preferred");
+
+	return r < 0 ? r : disarm(c);
+}
+
+static int store_default(struct change *c, const struct entry *e)
+{
+	_cleanup_free_ char *name = name_for(c, e);
+	int r = stored_check(c, "LoaderEntryDefault", name);
+
+	return r < 0 ? r : stored_set(c, "LoaderEntryDefault", "default", name);
+}
+
+static int set_policy(struct change *c, enum page_size size)
+{
+	const char *word = page_size_word(size);
+	const struct entry *e = loader_policy_entry(c, size);
+	int r = stored_check(c, "GranulePolicy", word);
+
+	if (r == 0)
+		r = check_files(c);
+	if (r == 0)
+		r = stored_set(c, "GranulePolicy", "page-size", word);
+	if (r == 0 && e)
+		r = store_default(c, e);
+	if (r == 0 && e)
+		r = clear_rivals(c);
+	/* What boots when the default is gone one day. */
+	if (r == 0 && registry_sort(&c->actions, &c->set, size) < 0)
+		complain("the order of entries stays as it was");
+	return r;
+}
+
+/* A policy would be followed at the next change of an entry: it goes. */
+static int set_default(struct change *c, const struct entry *e)
+{
+	int r = check_files(c);
+
+	if (r == 0)
+		r = store_default(c, e);
+	if (r == 0)
+		r = stored_clear(c, "GranulePolicy", "page-size");
+	return r < 0 ? r : clear_rivals(c);
+}
+
+static int set_none(struct change *c)
+{
+	struct span by_default = c->set.conf.default_pattern, preferred = c->set.conf.preferred_pattern;
+	int r = stored_clear(c, "GranulePolicy", "page-size");
+
+	/* Where variables cannot be written the line is where the wish is. */
+	if (r == 0)
+		r = stored_clear(c, "LoaderEntryDefault",
+				 c->variables ? stored_others_key(c, "default", by_default) : "default");
+	if (r == 0)
+		r = stored_clear(c, "LoaderEntryPreferred", stored_others_key(c, "preferred", preferred));
+	return r < 0 ? r : disarm(c);
+}
+
+/* The default is ours to move while it names an entry of that page size, or nothing that is there: somebody
+ * else's default is the owner's word. */
+static bool default_is_ours(const struct change *c, enum page_size size)
+{
+	struct span now = choose_asked(&c->set.input, RULE_DEFAULT);
+
+	if (!now.n && !c->variables)
+		now = choose_asked(&c->set.input, RULE_DEFAULT_CONFIG);
+	for (size_t i = 0; now.n && i < c->set.n; i++)
+		if (entry_matches(c->set.entries[i], now) && c->set.entries[i]->page_size != size)
+			return false;
+	return true;
+}
+
+static int follow_policy(struct change *c)
+{
+	const struct entry *e = loader_policy_entry(c, c->set.policy);
+
+	/* What is gone, or cannot be started, systemd-boot passes over; then the order of the menu counts. */
+	if (!e)
+		return 0;
+	if (!default_is_ours(c, c->set.policy)) {
+		struct span now = choose_asked(&c->set.input, RULE_DEFAULT);
+		complain("the policy %s is not followed: the default is %.*s ('granule set %s' changes that)",
+			 page_size_word(c->set.policy), (int)now.n, now.p, page_size_word(c->set.policy));
+		return 0;
+	}
+	return store_default(c, e);
+}
+
+const struct loader loader_systemd_boot = {
+	.name = "systemd-boot",
+	.oneshot_obstacle = oneshot_obstacle,
+	.arm = arm,
+	.disarm = disarm,
+	.set_policy = set_policy,
+	.set_default = set_default,
+	.set_none = set_none,
+	.follow_policy = follow_policy,
+};
