@@ -7,9 +7,9 @@
 
 #include <granule/cmdline.h>
 
-#include "env_file.h"
 #include "firmware_next.h"
 #include "image_file.h"
+#include "loaders/loader.h"
 #include "system.h"
 #include "variables.h"
 #include "way_back.h"
@@ -150,18 +150,9 @@ static void check_default(const struct check *k)
 
 /* ---- the one-shot ---- */
 
-static const char *oneshot_obstacle(const struct change *c)
-{
-	const char *why;
-
-	if (!(c->set.features & FEATURE_ENTRY_ONESHOT))
-		return "the loader that started this system does not know one-shots";
-	return c->variables || env_file_usable(&c->set, &why) ? NULL : c->why_not;
-}
-
 static void check_oneshot(const struct check *k)
 {
-	const char *obstacle = oneshot_obstacle(k->c);
+	const char *obstacle = loader_of(&k->c->set)->oneshot_obstacle(k->c);
 
 	if (obstacle)
 		add(k, REFUSAL, "no-one-shot", "a trial boots by a one-shot, which is not possible here: %s",
