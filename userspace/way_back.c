@@ -8,8 +8,10 @@
 #include <granule/cmdline.h>
 
 #include "firmware_next.h"
+#include "identity.h"
 #include "image_file.h"
 #include "loaders/loader.h"
+#include "reset_facts.h"
 #include "system.h"
 #include "variables.h"
 #include "way_back.h"
@@ -200,125 +202,26 @@ static void check_panic(const struct check *k, bool own_entry)
 	    loaded(k->target)->id);
 }
 
+/* What sysctl sets wins over the command line as soon as the system starts. */
+static void check_sysctl(const struct check *k)
+{
+	_cleanup_free_ char *value = sysctl_panic(k->c->o);
+
+	if (value && *value && strtol(value, NULL, 0) == 0)
+		add(k, WARNING, "sysctl-panic",
+		    "sysctl.d sets kernel.panic to 0: from then on a kernel that panics stands still, "
+		    "whatever its "
+		    "command line says; remove that line, or write kernel.panic=10");
+}
+
 /* ---- a kernel that hangs ---- */
-
-/* Whether a connector of some graphics card has a display. */
-static bool has_display(const struct check *k)
-{
-	_cleanup_free_ char *folder = below_root(k, "sys/class/drm");
-	_cleanup_dir_ DIR *dir = opendir(folder);
-	bool found = false;
-
-	for (struct dirent *d; dir && !found && (d = readdir(dir));) {
-		_cleanup_free_ char *status = xprintf("%s/%s/status", folder, d->d_name);
-		_cleanup_free_ char *word = d->d_name[0] == '.' ? NULL : read_line(status);
-		found = word && strcmp(word, "connected") == 0;
-	}
-	return found;
-}
-
-/* Whether /dev/console is a screen; the last name is the one that it stands for. */
-static bool has_screen_console(const struct check *k)
-{
-	_cleanup_free_ char *active = below_root(k, "sys/class/tty/console/active");
-	_cleanup_free_ char *frame_buffer = below_root(k, "sys/class/graphics/fb0");
-	_cleanup_free_ char *names = read_line(active);
-	const char *last = names ? strrchr(names, ' ') : NULL;
-
-	last = last ? last + 1 : names;
-	/* A virtual terminal without a frame buffer goes nowhere. */
-	return last && strncmp(last, "tty", 3) == 0 && char_is_digit(last[3]) && path_exists(frame_buffer);
-}
-
-/* A value of systemd's system.conf that turns a watchdog on. */
-static bool is_on(const char *value)
-{
-	return *value && strcmp(value, "0") != 0 && strcmp(value, "off") != 0 &&
-	       strcmp(value, "infinity") != 0;
-}
-
-/* Takes the last RuntimeWatchdogSec= of a file; false if it has none. */
-static bool read_runtime_watchdog(const char *path, bool *ret)
-{
-	static const char key[] = "RuntimeWatchdogSec=";
-	_cleanup_free_ char *text = NULL;
-	bool found = false;
-	size_t size;
-
-	if (read_file(path, 1 << 20, &text, &size) < 0)
-		return false;
-	for (char *save, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		line += strspn(line, " \t");
-		if (strncmp(line, key, sizeof(key) - 1) != 0)
-			continue;
-		line[strcspn(line, " \t\r")] = 0;
-		*ret = is_on(line + sizeof(key) - 1);
-		found = true;
-	}
-	return found;
-}
-
-static int is_drop_in(const struct dirent *d)
-{
-	size_t n = strlen(d->d_name);
-
-	return n > 5 && d->d_name[0] != '.' && strcmp(d->d_name + n - 5, ".conf") == 0;
-}
-
-/* Whether systemd is to arm the watchdog. Drop-ins go after the file, those of /etc after those of /usr. */
-static bool systemd_arms_watchdog(const struct check *k)
-{
-	static const char *const places[] = { "usr/lib/systemd/system.conf", "run/systemd/system.conf",
-					      "etc/systemd/system.conf" };
-	bool on = false;
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		_cleanup_free_ char *path = below_root(k, places[i]);
-		read_runtime_watchdog(path, &on);
-	}
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		_cleanup_free_ char *path = below_root(k, places[i]), *folder = xprintf("%s.d", path);
-		struct dirent **names = NULL;
-		int n = scandir(folder, &names, is_drop_in, alphasort);
-
-		for (int m = 0; m < n; m++) {
-			_cleanup_free_ char *file = path_join(folder, names[m]->d_name);
-			read_runtime_watchdog(file, &on);
-			free(names[m]);
-		}
-		free(names);
-	}
-	return on;
-}
-
-/* The watchdog that does most for us: armed, else there. softdog is left out: it hangs with the kernel. */
-static char *find_watchdog(const struct check *k, bool *ret_armed)
-{
-	_cleanup_free_ char *folder = below_root(k, "sys/class/watchdog");
-	_cleanup_dir_ DIR *dir = opendir(folder);
-	char *found = NULL;
-
-	*ret_armed = false;
-	for (struct dirent *d; dir && !*ret_armed && (d = readdir(dir));) {
-		_cleanup_free_ char *state = xprintf("%s/%s/state", folder, d->d_name);
-		_cleanup_free_ char *identity = xprintf("%s/%s/identity", folder, d->d_name);
-		_cleanup_free_ char *is = read_line(state), *name = read_line(identity);
-
-		if (d->d_name[0] == '.' || (name && strcmp(name, "Software Watchdog") == 0))
-			continue;
-		*ret_armed = is && strcmp(is, "active") == 0;
-		free(found);
-		found = xprintf("%s%s%s%s", d->d_name, name ? " (" : "", name ? name : "", name ? ")" : "");
-	}
-	return found;
-}
 
 static void check_watchdog(const struct check *k)
 {
 	bool armed;
-	_cleanup_free_ char *watchdog = find_watchdog(k, &armed);
+	_cleanup_free_ char *watchdog = find_watchdog(k->c->o, &armed);
 
-	if (armed || has_display(k) || has_screen_console(k) || (watchdog && systemd_arms_watchdog(k)))
+	if (armed || has_screen(k->c->o))
 		return;
 	if (watchdog)
 		add(k, WARNING, "watchdog-off",
@@ -456,22 +359,25 @@ static void check_state(const struct check *k)
 	mnt_unref_table(table);
 }
 
-/* The root= of the running system, and of the target: another one records its verdict elsewhere. */
+/* Another system records its verdict elsewhere. What says nothing of a system may still have another root=.
+ */
 static void check_same_system(const struct check *k)
 {
-	_cleanup_free_ char *id_path = below_root(k, "etc/machine-id"), *id = read_line(id_path);
-	_cleanup_free_ char *running_path = below_root(k, "proc/cmdline"), *running = read_line(running_path);
-	struct span machine = k->target->bls.machine_id, here, there;
+	_cleanup_free_ char *path = below_root(k, "proc/cmdline"), *running = read_line(path);
+	struct span here, there;
+	struct identity own;
 
-	bool other = id && machine.n && !span_equal_nocase(machine, span_of(id));
+	identity_read(k->c->o, &own);
+	bool other = !identity_owns(&own, k->target);
+	identity_free(&own);
 	if (!other && running && cmdline_get(span_of(running), SPAN("root"), &here) &&
 	    cmdline_get(k->target->bls.options, SPAN("root"), &there))
 		other = !span_equal(here, there);
 	if (other)
 		add(k, WARNING, "other-system",
-		    "%s starts another system than this one (machine-id or root= differ): its verdict would "
-		    "be "
-		    "recorded there, not here; try it from that system",
+		    "%s starts another system than this one (by its machine-id, its name or root=): its "
+		    "verdict would "
+		    "be recorded there, not here; try it from that system",
 		    loaded(k->target)->id);
 }
 
@@ -507,6 +413,7 @@ void way_back_check(const struct change *c, const struct verified *v, const stru
 	check_state(&k);
 	check_same_system(&k);
 	check_panic(&k, own_entry);
+	check_sysctl(&k);
 	check_watchdog(&k);
 	check_detours(&k);
 }
