@@ -120,7 +120,8 @@ $(BUILD)/$(1)/userspace/%.o: userspace/%.c | $$($(1)_NEEDS)
 	@mkdir -p $$(@D)
 	$$(say) CC $$@
 	$$(Q)$$($(1)_CC) $(CSTD) $(WARN) $$($(1)_CFLAGS) $(USER_CPPFLAGS) -MMD -MP -c $$< -o $$@
-$(BUILD)/$(1)/granule: $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(CORE) $(USER)))
+$(1)_OBJECTS := $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $($(1)_WITHOUT),$(CORE) $(USER)))
+$(BUILD)/$(1)/granule: $$($(1)_OBJECTS)
 	$$(say) LINK $$@
 	$$(Q)$$($(1)_CC) $$($(1)_LDFLAGS) $$^ $$($(1)_LIBS) -o $$@
 endef
@@ -251,7 +252,15 @@ check-fuzz: $(patsubst %,$(BUILD)/fuzz/fuzz_%,$(FUZZ))
 			-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; \
 	done
 
-check-cli: $(BUILD)/asan/granule $(GRANULE) $(EFI_PROGRAMS) $(BUILD)/aa64/granule-boot.so
+# Parts of the command that a test calls by themselves: with sanitizers, and as they are shipped, where faults are
+# injected.
+$(BUILD)/%/state-tool: tests/cli/state_tool.c $(asan_OBJECTS) $($(notdir $(GRANULE:%/granule=%))_OBJECTS)
+	$(say) CC $@
+	$(Q)$($*_CC) $(CSTD) $(WARN) $($*_CFLAGS) $(USER_CPPFLAGS) $($*_LDFLAGS) $< \
+		$(filter-out %/main.o,$($*_OBJECTS)) $($*_LIBS) -o $@
+
+check-cli: $(BUILD)/asan/granule $(GRANULE) $(EFI_PROGRAMS) $(BUILD)/aa64/granule-boot.so $(BUILD)/asan/state-tool \
+	$(GRANULE:granule=state-tool)
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/cli
 
 check-e2e: all kernels peers $(EFI_TESTS)

@@ -6,15 +6,6 @@
 #include "system.h"
 #include "variables.h"
 
-static json_object *json_strings(const struct strings *list)
-{
-	json_object *array = json_object_new_array();
-
-	for (size_t i = 0; i < list->n; i++)
-		json_object_array_add(array, json_text(list->items[i]));
-	return array;
-}
-
 static void print_json(const struct options *o, const struct boot_facts *facts, const char *release,
 		       const struct entry_set *set, const struct next_boot *next)
 {

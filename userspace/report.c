@@ -63,6 +63,29 @@ json_object *json_page_size_set(page_size_set set)
 	return array;
 }
 
+json_object *json_strings(const struct strings *list)
+{
+	json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < list->n; i++)
+		json_object_array_add(array, json_text(list->items[i]));
+	return array;
+}
+
+bool json_strings_read(json_object *array, struct strings *ret)
+{
+	if (!json_object_is_type(array, json_type_array))
+		return false;
+	for (size_t i = 0; i < json_object_array_length(array); i++) {
+		json_object *item = json_object_array_get_idx(array, i);
+
+		if (!json_object_is_type(item, json_type_string))
+			return false;
+		strings_add(ret, xstrdup(json_object_get_string(item)));
+	}
+	return true;
+}
+
 void json_print(json_object *taken)
 {
 	puts(json_object_to_json_string_ext(taken, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |

@@ -17,6 +17,10 @@ json_object *json_span(struct span s);
 json_object *json_page_size(enum page_size size);
 /* ["4k", ...], or null for an unknown set. */
 json_object *json_page_size_set(page_size_set set);
+/* ["...", ...] */
+json_object *json_strings(const struct strings *list);
+/* Adds the strings of such an array; false if it is none. */
+bool json_strings_read(json_object *array, struct strings *ret);
 /* Prints the document and frees it. */
 void json_print(json_object *taken);
 

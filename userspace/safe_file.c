@@ -30,7 +30,7 @@ static int sync_folder(const char *folder)
 	return syncfs(fd) < 0 ? -errno : 0;
 }
 
-static int make_folders(const char *folder)
+int safe_folder_make(const char *folder)
 {
 	if (mkdir(folder, 0755) == 0)
 		return 0;
@@ -39,7 +39,7 @@ static int make_folders(const char *folder)
 	if (errno != ENOENT)
 		return -errno;
 	_cleanup_free_ char *parent = folder_of(folder);
-	int r = make_folders(parent);
+	int r = safe_folder_make(parent);
 	if (r < 0)
 		return r;
 	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
@@ -71,7 +71,7 @@ struct safe_file {
 static int safe_file_open(const char *path, struct safe_file *ret)
 {
 	_cleanup_free_ char *folder = folder_of(path);
-	int r = make_folders(folder);
+	int r = safe_folder_make(folder);
 
 	*ret = (struct safe_file){ .fd = -1 };
 	if (r < 0)

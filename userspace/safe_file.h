@@ -10,6 +10,9 @@
  * untouched. */
 int safe_file_write(const char *path, const void *data, size_t size);
 
+/* Makes a folder and those above it. Returns 0 (also if it is there) or -errno. */
+int safe_folder_make(const char *folder);
+
 /* Removes a file and syncs its folder. Returns 0 or -errno. */
 int safe_file_remove(const char *path);
 /* Removes a folder if it is empty; anything else is not an error. */

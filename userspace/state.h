@@ -39,7 +39,7 @@ void state_set_aside(struct state *s, const char *name, const char *problem);
  * -errno after one printed line; on error the old record stands. */
 int state_write(struct state *s, const char *name, json_object *record);
 
-/* Removes a record; none is success. */
+/* Removes a record; none is success. Like state_write(), it refuses (-EPROTO) what a newer granule wrote. */
 int state_remove(struct state *s, const char *name);
 
 /* ---- history: one JSON object per line, oldest first ---- */
@@ -48,10 +48,19 @@ int state_remove(struct state *s, const char *name);
  * first; a file over HISTORY_MAX becomes history.jsonl.1 before (and that one .2, up to .HISTORY_FILES). */
 int history_add(struct state *s, json_object *line);
 
-/* All lines that can be read, oldest first, as a new JSON array; *ret_damaged counts those that cannot. */
+/* All lines that can be read, oldest first, as a new JSON array; *ret_damaged counts those that cannot. A
+ * file that cannot be read at all is one printed line. */
 json_object *history_read(struct state *s, size_t *ret_damaged);
 
 #define HISTORY_MAX (256u << 10)
 #define HISTORY_FILES 4
+
+/* ---- shared by records and history ---- */
+
+/* One JSON object that fills the whole line; NULL if it is none. */
+json_object *state_parse_line(struct span line);
+
+/* Gives what has this name the name PATH.damaged (.damaged-2, ...). Returns 0 or -errno. */
+int state_rename_damaged(const char *path, char **ret_new);
 
 #endif

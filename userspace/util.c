@@ -98,11 +98,15 @@ void complain(const char *format, ...)
 int read_file(const char *path, size_t max, char **ret, size_t *ret_size)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd < 0 ? -errno : read_descriptor(fd, max, ret, ret_size);
+}
+
+int read_descriptor(int fd, size_t max, char **ret, size_t *ret_size)
+{
 	size_t size = 0, room = 4096;
 	struct stat st;
 
-	if (fd < 0)
-		return -errno;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))

@@ -66,6 +66,9 @@ __attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
  * Returns 0 or -errno; -EFBIG if it is larger. */
 int read_file(const char *path, size_t max, char **ret, size_t *ret_size);
 
+/* The same for what is open already. */
+int read_descriptor(int fd, size_t max, char **ret, size_t *ret_size);
+
 /* First line of a small file without its end; NULL if it cannot be read or is empty. */
 char *read_line(const char *path);
 

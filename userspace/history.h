@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a line of the history says. Fields that do not apply are left 0 and become null. */
+#ifndef GRANULE_HISTORY_H
+#define GRANULE_HISTORY_H
+
+#include <granule/page_size.h>
+
+#include "state.h"
+
+struct history_line {
+	int64_t time;        /* seconds since 1970; 0: now */
+	const char *boot_id; /* of the boot in which it is written */
+	const char *kind;  /* "boot": one that was judged; "trial": one that did not come up or was given up;
+			      "request": a trial was armed */
+	const char *entry; /* that was booted, or is to be */
+	const char *entry_asked;
+	const char *release;
+	uint64_t page_size; /* in bytes */
+	enum page_size page_size_asked;
+	bool trial;
+	const char
+		*verdict; /* "passed", "failed", "ok", "not-come-up", "canceled", "nothing-asked", "armed" */
+	const char *reason;
+	double boot_seconds; /* from the kernel's start to the verdict */
+	const char *loader;  /* as in LoaderInfo */
+};
+
+/* As a new object, as documented in granule(1). */
+json_object *history_line_json(const struct history_line *line);
+
+/* Adds it to the history. Returns 0 or -errno after one printed line. */
+int history_write(struct state *s, const struct history_line *line);
+
+#endif
