@@ -133,6 +133,8 @@ static int set_key(struct bls_entry *e, struct text *options, const struct keyva
 	}
 	if (span_equal(key, SPAN(BLS_KEY_IMAGE)))
 		set_image(e, value);
+	if (span_equal(key, SPAN(BLS_KEY_TRIAL)))
+		e->trial = span_equal(value, SPAN("yes"));
 	return 0;
 }
 

@@ -11,7 +11,8 @@ static enum choose_outcome obstacle(const struct choose_input *in, const struct 
 		return OUTCOME_UNUSABLE;
 	if (!entry_supported(e, in->cpu))
 		return OUTCOME_UNSUPPORTED;
-	if (!bad_allowed && boot_counter_state(&e->counter) == STATE_BAD)
+	/* A trial entry is bad by its counter, which systemd-bless-boot may have taken away. */
+	if (!bad_allowed && (boot_counter_state(&e->counter) == STATE_BAD || e->bls.trial))
 		return OUTCOME_BAD;
 	return OUTCOME_CHOSEN;
 }

@@ -30,6 +30,12 @@ static json_object *json_profile(const struct entry *e)
 	return e->bls.start == BLS_START_UKI ? json_object_new_int64(e->bls.profile) : NULL;
 }
 
+/* A trial is told apart from an entry that failed too often, though the counter is the same. */
+static const char *entry_state(const struct entry *e)
+{
+	return e->bls.trial ? "trial" : entry_state_name(boot_counter_state(&e->counter));
+}
+
 static json_object *json_entry(const struct entry_set *set, const struct entry *e,
 			       const struct entry *running, const struct entry *by_default,
 			       const struct entry *next)
@@ -48,7 +54,7 @@ static json_object *json_entry(const struct entry_set *set, const struct entry *
 	json_object_object_add(o, "kind", json_text(image_kind_name(e->kind)));
 	json_object_object_add(o, "image", json_span(e->bls.path));
 	json_object_object_add(o, "options", json_span(e->bls.options));
-	json_object_object_add(o, "state", json_text(entry_state_name(boot_counter_state(&e->counter))));
+	json_object_object_add(o, "state", json_text(entry_state(e)));
 	json_object_object_add(o, "tries_left", json_tries(e, e->counter.left));
 	json_object_object_add(o, "tries_done", json_tries(e, e->counter.done));
 	json_object_object_add(o, "running", json_object_new_boolean(e == running));
@@ -67,9 +73,11 @@ static char *state_text(const struct entry_set *set, const struct entry *e)
 		return xstrdup("broken");
 	if (!entry_supported(e, set->cpu))
 		return xstrdup("not on this CPU");
+	if (e->bls.trial)
+		return xstrdup(entry_state(e));
 	if (boot_counter_state(&e->counter) == STATE_INDETERMINATE)
 		return xprintf(e->counter.left == 1 ? "%u try left" : "%u tries left", e->counter.left);
-	return xstrdup(entry_state_name(boot_counter_state(&e->counter)));
+	return xstrdup(entry_state(e));
 }
 
 static void print_table(const struct entry_set *set, const struct entry *running,

@@ -187,9 +187,11 @@ static bool is_newest(const struct entry *e, const void *context)
 	return e->page_size == n->size && !e->unusable && span_equal(e->bls.version, n->best->bls.version);
 }
 
-/* By id, or by kernel release. */
+/* By id, or by kernel release. Nobody means a trial's copy of an entry who does not say so. */
 static bool is_match(const struct entry *e, const void *context)
 {
+	if (e->bls.trial)
+		return span_equal_nocase(e->id, span_of(context));
 	return entry_matches(e, span_of(context)) || entry_has_release(e, context);
 }
 

@@ -63,8 +63,8 @@ void entry_set_complain_conf(const struct entry_set *set);
 const struct entry *entry_set_by_id(const struct entry_set *set, const char *id);
 
 /* Finds the one entry that a person means: "64k" is the newest entry of that size, anything else an id, with
- * or without suffix and counter, or a kernel release. Prints one line and the candidates, and returns NULL,
- * when none or several fit. */
+ * or without suffix and counter, or a kernel release; a trial entry only by its whole id. Prints one line and
+ * the candidates, and returns NULL, when none or several fit. */
 const struct entry *entry_set_resolve(const struct entry_set *set, const char *word,
 				      enum page_size *ret_size);
 

@@ -13,6 +13,9 @@
 #define BLS_KEY_IMAGE "granule-image"
 #define BLS_IMAGE_SELECTABLE "selectable"
 
+/* What `granule try` writes into its copy of an entry; the value is "yes". */
+#define BLS_KEY_TRIAL "granule-trial"
+
 enum bls_start {
 	BLS_START_NONE,
 	BLS_START_LINUX,
@@ -37,6 +40,7 @@ struct bls_entry {
 	enum page_size image_page_size;
 	bool image_selectable;
 	bool from_granule; /* granule-image is present: `granule register` wrote the file */
+	bool trial; /* granule-trial is "yes": a copy for one boot, that nothing but a one-shot may name */
 };
 
 /* Parses an entry. `options` is a buffer for the joined options; a size of text.n + 1 always suffices.

@@ -201,6 +201,22 @@ def test_what_looks_like_a_page_size_is_named_before_a_partition_is_looked_for(s
             assert (done.returncode, done.stderr) == (2, f"granule: {word}: page sizes are 4k, 16k, 64k\n")
 
 
+@pytest.mark.parametrize("counter", ["+0", "+0-1", ""], ids=["fresh", "booted", "blessed"])
+def test_a_trial_entry_is_meant_only_by_its_whole_id(machine, counter):
+    machine.set_variable("GranulePolicy", "64k")
+    machine.entry("os-64k-new", images.arm64(3), version="7")
+    machine.entry(f"os-64k-new-trial{counter}", images.arm64(3), version="7", granule_trial="yes")
+    for word in ("64k", "7", "os-64k-new"):
+        machine.ok("once", word)
+        assert machine.variable("LoaderEntryOneShot") == "os-64k-new.conf"
+        machine.ok("once", "none")
+    assert machine.run("once", "os-64k-new-trial").returncode == 1 and next_id(machine) == "os-64k-new.conf"
+    machine.ok("once", "os-64k-new-trial.conf")
+    assert next_id(machine) == "os-64k-new-trial.conf"
+    assert machine.entries()["os-64k-new-trial.conf"]["state"] == "trial"
+    assert re.search("trial +os-64k-new-trial.conf", machine.ok("list"))
+
+
 def test_one_try_is_not_several(machine):
     machine.entry("os-one+1-2", images.arm64(3))
     machine.entry("os-two+2-1", images.arm64(3))

@@ -95,6 +95,7 @@ static void check_entry(struct span text, const struct bls_entry *e)
 	CHECK(e->from_granule == (image.n > 0));
 	CHECK(e->image_selectable == span_equal(image, SPAN(BLS_IMAGE_SELECTABLE)));
 	CHECK(e->image_page_size == page_size_parse(image));
+	CHECK(e->trial == span_equal(last_of(text, BLS_KEY_TRIAL), SPAN("yes")));
 }
 
 /* The options, put together once more by another road. */

@@ -237,6 +237,22 @@ static void the_image_line_of_register(void **state)
 	}
 }
 
+static void the_line_of_a_trial(void **state)
+{
+	struct bls_entry e;
+
+	(void)state;
+	parse_good("linux /k\ngranule-trial yes\n", &e);
+	assert_true(e.trial);
+	assert_false(e.from_granule);
+	parse_good("linux /k\ngranule-image 4k\n", &e);
+	assert_false(e.trial);
+	parse_good("linux /k\ngranule-trial no\n", &e);
+	assert_false(e.trial);
+	parse_good("linux /k\ngranule-trial yes\ngranule-trial Yes\n", &e);
+	assert_false(e.trial);
+}
+
 static void errors_and_where_they_are(void **state)
 {
 	static const struct {
@@ -465,6 +481,7 @@ int main(void)
 		cmocka_unit_test(unknown_keys_are_skipped),
 		cmocka_unit_test(kinds_of_start),
 		cmocka_unit_test(the_image_line_of_register),
+		cmocka_unit_test(the_line_of_a_trial),
 		cmocka_unit_test(errors_and_where_they_are),
 		cmocka_unit_test(dots_within_a_name_are_fine),
 		cmocka_unit_test(a_uki_url_beside_a_kernel_makes_two),

@@ -225,6 +225,26 @@ static void the_policy_takes_the_newest_entry_of_its_size(void **state)
 	assert_int_not_equal(m.out.outcome[RULE_POLICY], OUTCOME_NO_ENTRY);
 }
 
+/* Also when its counter, which makes it bad, is gone. */
+static void a_trial_entry_boots_only_by_a_oneshot(void **state)
+{
+	struct machine m = { .in = { .cpu = PAGE_SIZE_SET_ALL, .policy = PAGE_SIZE_64K } };
+
+	(void)state;
+	add(&m, "a-trial.conf", "6.13", PAGE_SIZE_64K)->bls.trial = true;
+	add(&m, "a.conf", "6.13", PAGE_SIZE_64K);
+	expect(&m, 1, RULE_POLICY);
+	m.in.policy = PAGE_SIZE_UNKNOWN;
+	expect(&m, 1, RULE_ORDER);
+	m.in.default_variable = SPAN("a-*.conf");
+	expect(&m, 1, RULE_ORDER);
+	m.in.oneshot = SPAN("a-trial.conf");
+	expect(&m, 0, RULE_ONESHOT);
+	m.in.oneshot = SPAN_NONE;
+	m.entries[1].unusable = true;
+	expect(&m, 0, RULE_LAST_RESORT);
+}
+
 static void an_entry_without_version_is_older_than_any(void **state)
 {
 	struct machine m = { .in = { .cpu = PAGE_SIZE_SET_ALL, .policy = PAGE_SIZE_64K } };
@@ -621,6 +641,7 @@ int main(void)
 		cmocka_unit_test(an_entry_without_version_is_older_than_any),
 		cmocka_unit_test(a_policy_that_cannot_be_met_tells_why),
 		cmocka_unit_test(the_newest_entry_is_counted_with_its_equals),
+		cmocka_unit_test(a_trial_entry_boots_only_by_a_oneshot),
 		cmocka_unit_test(an_entry_of_unknown_size_can_always_boot),
 		cmocka_unit_test(the_last_resort_is_a_bad_entry_then_an_unsupported_one),
 		cmocka_unit_test(no_entries_boot_nothing),
