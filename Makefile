@@ -259,7 +259,12 @@ $(BUILD)/%/state-tool: tests/cli/state_tool.c $(asan_OBJECTS) $($(notdir $(GRANU
 	$(Q)$($*_CC) $(CSTD) $(WARN) $($*_CFLAGS) $(USER_CPPFLAGS) $($*_LDFLAGS) $< \
 		$(filter-out %/main.o,$($*_OBJECTS)) $($*_LIBS) -o $@
 
-check-cli: $(BUILD)/asan/granule $(GRANULE) $(EFI_PROGRAMS) $(BUILD)/aa64/granule-boot.so $(BUILD)/asan/state-tool \
+# Modules of the command without its main(), for tests of one of them.
+$(BUILD)/asan/probe: tests/cli/probe.c $(patsubst %.c,$(BUILD)/asan/%.o,$(filter-out $(asan_WITHOUT) userspace/main.c,$(CORE) $(USER)))
+	$(say) CC $@
+	$(Q)gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(USER_CPPFLAGS) $^ $(asan_LIBS) -o $@
+
+check-cli: $(BUILD)/asan/granule $(BUILD)/asan/probe $(GRANULE) $(EFI_PROGRAMS) $(BUILD)/aa64/granule-boot.so $(BUILD)/asan/state-tool \
 	$(GRANULE:granule=state-tool)
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/cli
 

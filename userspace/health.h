@@ -23,15 +23,16 @@ bool baseline_from_json(json_object *json, struct baseline *ret);
 
 /* Waits until systemd has no more jobs for what boot-complete.target requires, other than `own_unit`, and for
  * default.target, but no longer than the timeout of the settings. Without systemd it returns at once. Adds a
- * line to `problems` when time ran out or an input of boot-complete.target failed: "UNIT: failed". */
+ * line to `problems` when time ran out or an input of boot-complete.target failed: "unit NAME: failed". */
 void health_settle(const struct options *o, const struct settings *s, const char *own_unit,
 		   struct strings *problems);
 
 /* Looks at the system now: fills *ret_now, and adds to `problems` one line for each thing that was fine in
- * `before` and is not now ("UNIT: failed", "swap UUID=...: not in use", "mount /data: missing"), and for each
- * executable in /etc/granule/verify.d (in the order of names; names as run-parts(8) takes them) that fails or
- * takes too long: with its last line of output. Kinds of problem are told by their beginning: unit, swap,
- * mount, check. */
+ * `before` and is not now ("unit NAME: failed", "swap UUID=...: not in use", "mount /data: missing"), and for
+ * each executable in verify.d of /etc/granule and /usr/lib/granule (in the order of names; names as
+ * run-parts(8) takes them) that fails or takes too long: with its last line of output. Kinds of problem are
+ * told by their beginning: unit, swap, mount, check. Executables get GRANULE_ENTRY and GRANULE_TRIAL (1 or 0)
+ * as they are in our own environment. */
 void health_look(const struct options *o, const struct settings *s, const struct baseline *before,
 		 struct baseline *ret_now, struct strings *problems);
 
