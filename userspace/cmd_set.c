@@ -73,18 +73,6 @@ static int set_entry(struct change *c, const struct entry *e)
 	return r < 0 ? r : confirm(c, PAGE_SIZE_UNKNOWN, e);
 }
 
-/* "32k" means a page size, and no entry: that is said before a partition is looked for. */
-static bool is_other_size(const char *word)
-{
-	size_t digits = strspn(word, "0123456789");
-
-	if (!digits || (strcasecmp(word + digits, "k") != 0 && strcasecmp(word + digits, "kb") != 0) ||
-	    page_size_parse_typed(span_of(word)) != PAGE_SIZE_UNKNOWN)
-		return false;
-	complain("%s: page sizes are 4k, 16k, 64k", word);
-	return true;
-}
-
 int cmd_set(const struct options *o)
 {
 	const char *word = o->arguments[0];
@@ -92,7 +80,7 @@ int cmd_set(const struct options *o)
 	struct change c;
 	int r;
 
-	if (is_other_size(word))
+	if (options_other_page_size(word))
 		return EXIT_USAGE;
 	if (change_start(o, &c) < 0)
 		return EXIT_FAILED;
@@ -144,7 +132,7 @@ int cmd_once(const struct options *o)
 	struct change c;
 	int r;
 
-	if (is_other_size(word))
+	if (options_other_page_size(word))
 		return EXIT_USAGE;
 	if (change_start(o, &c) < 0)
 		return EXIT_FAILED;

@@ -2,15 +2,84 @@
 #include <string.h>
 
 #include "boot_facts.h"
+#include "records.h"
 #include "report.h"
 #include "system.h"
+#include "trial.h"
 #include "variables.h"
 
+/* What granule remembers of trials. */
+struct memory {
+	struct verified verified;
+	struct trial trial;
+	bool has_trial;
+};
+
+static void memory_read(const struct options *o, struct memory *ret)
+{
+	struct state state;
+
+	*ret = (struct memory){ 0 };
+	state_open(o, &state);
+	verified_read(&state, &ret->verified);
+	ret->has_trial = trial_read(&state, &ret->trial) == 0;
+	state_close(&state);
+}
+
+static void memory_free(struct memory *m)
+{
+	verified_free(&m->verified);
+	if (m->has_trial)
+		trial_free(&m->trial);
+}
+
+static const char *stage_name(enum trial_stage stage)
+{
+	return stage == TRIAL_ARMED ? "armed" : stage == TRIAL_PASSED ? "passed" : "failed";
+}
+
+static json_object *json_trial(const struct memory *m)
+{
+	const struct trial *t = &m->trial;
+
+	if (!m->has_trial)
+		return NULL;
+	json_object *o = json_object_new_object();
+	json_object_object_add(o, "stage", json_object_new_string(stage_name(t->stage)));
+	json_object_object_add(o, "target", json_text(t->target));
+	json_object_object_add(o, "entry", json_text(t->entry));
+	json_object_object_add(o, "page_size", json_page_size(t->page_size));
+	json_object_object_add(o, "tries", json_object_new_int64(t->tries));
+	json_object_object_add(o, "used", json_object_new_int64(t->used));
+	json_object_object_add(o, "reason", json_text(t->reason));
+	return o;
+}
+
+static json_object *json_choice(const struct choice *c)
+{
+	if (!c->entry)
+		return NULL;
+	json_object *o = json_object_new_object();
+	json_object_object_add(o, "id", json_text(c->entry));
+	json_object_object_add(o, "page_size", json_page_size(c->page_size));
+	json_object_object_add(o, "release", json_text(c->release));
+	return o;
+}
+
+static json_object *json_verified(const struct memory *m)
+{
+	json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "current", json_choice(&m->verified.current));
+	json_object_object_add(o, "previous", json_choice(&m->verified.previous));
+	return o;
+}
+
 static void print_json(const struct options *o, const struct boot_facts *facts, const char *release,
-		       const struct entry_set *set, const struct next_boot *next)
+		       const struct entry_set *set, const struct next_boot *next, const struct memory *m)
 {
 	json_object *root = json_object_new_object();
-	enum page_size policy = set ? set->input.policy : PAGE_SIZE_UNKNOWN;
+	enum page_size policy = set ? set->policy : PAGE_SIZE_UNKNOWN;
 
 	json_object_object_add(root, "page_size",
 			       system_is_other(o) ? NULL
@@ -25,6 +94,8 @@ static void print_json(const struct options *o, const struct boot_facts *facts, 
 	json_object_object_add(root, "failures", json_strings(&facts->failures));
 	json_object_object_add(root, "left_out", json_strings(&facts->left_out));
 	json_object_object_add(root, "memory_map", json_text(facts->memory_map));
+	json_object_object_add(root, "trial", json_trial(m));
+	json_object_object_add(root, "verified", json_verified(m));
 	json_print(root);
 }
 
@@ -102,10 +173,9 @@ static void print_wishes(const struct entry_set *set)
 	const char *policy_place = set->input.from_env & 1u << RULE_POLICY          ? in_env
 				   : page_size_parse(span_of(set->policy_variable)) ? ""
 										    : " (in loader.conf)";
-	_cleanup_free_ char *policy =
-		set->input.policy == PAGE_SIZE_UNKNOWN
-			? NULL
-			: xprintf("%s%s", page_size_word(set->input.policy), policy_place);
+	_cleanup_free_ char *policy = set->policy == PAGE_SIZE_UNKNOWN
+					      ? NULL
+					      : xprintf("%s%s", page_size_word(set->policy), policy_place);
 	print_line("policy", policy ? policy : "none");
 	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
 		struct span asked = choose_asked(&set->input, wishes[i].rule);
@@ -132,8 +202,26 @@ static void print_next(const struct entry_set *set, const struct next_boot *next
 	print_line("because", next->explanation);
 }
 
+static void print_memory(const struct memory *m)
+{
+	const struct choice *c = &m->verified.current;
+	_cleanup_free_ char *verified =
+		c->entry ? xprintf("%s pages, %s", page_size_title(c->page_size), c->entry)
+			 : xstrdup("nothing yet ('granule verify --boot' does that)");
+
+	print_line("verified", verified);
+	if (!m->has_trial)
+		return;
+	_cleanup_free_ char *what = trial_text(&m->trial);
+	_cleanup_free_ char *text =
+		xprintf("%s: %s%s%s", what, stage_name(m->trial.stage), m->trial.reason ? ": " : "",
+			m->trial.reason ? m->trial.reason : "");
+	print_line("trial", text);
+}
+
 int cmd_status(const struct options *o)
 {
+	struct memory memory;
 	struct boot_facts facts;
 	struct places places;
 	struct entry_set set;
@@ -143,6 +231,7 @@ int cmd_status(const struct options *o)
 	_cleanup_free_ char *release = system_release(o);
 	bool have_set = false;
 
+	memory_read(o, &memory);
 	boot_facts_read(&facts);
 	/* Without an ESP there is still something to say about what runs. */
 	if (places_find(o, &places) == 0) {
@@ -155,7 +244,7 @@ int cmd_status(const struct options *o)
 	}
 
 	if (o->json) {
-		print_json(o, &facts, release, have_set ? &set : NULL, have_set ? &next : NULL);
+		print_json(o, &facts, release, have_set ? &set : NULL, have_set ? &next : NULL, &memory);
 	} else {
 		print_running(o, &facts, release);
 		if (have_set)
@@ -166,11 +255,13 @@ int cmd_status(const struct options *o)
 		print_line("CPU", t.n ? cpu : "page sizes not known (granule-boot publishes them)");
 		if (have_set) {
 			print_wishes(&set);
+			print_memory(&memory);
 			print_next(&set, &next);
 		}
 	}
 	if (have_set)
 		entry_set_free(&set);
 	boot_facts_free(&facts);
+	memory_free(&memory);
 	return have_set ? EXIT_DONE : EXIT_FAILED;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <getopt.h>
 #include <string.h>
+#include <strings.h>
+
+#include <granule/page_size.h>
 
 #include "options.h"
 
@@ -26,6 +29,12 @@ static const struct {
 	{ 'O', "once", NULL, "for the next boot only, as a first try" },
 	{ 'r', "removable", NULL, "also as EFI/BOOT/BOOTAA64.EFI" },
 	{ 'v', "no-variables", NULL, "leave firmware's boot entries alone" },
+	{ 'T', "tries", "N", "of a trial that does not come up; 1 if not set" },
+	{ 'D', "deadline", "TIME", "for the verdict, such as 10m; 0 for none" },
+	{ 'K', "keep", NULL, "keep the default, also when the trial passes" },
+	{ 'w', "reboot", NULL, "reboot at once" },
+	{ 'b', "boot", NULL, "judge this boot, and do what follows from it" },
+	{ 'W', "watch", NULL, "end a trial that has no verdict by its deadline" },
 	{ 'h', "help", NULL, "this text" },
 	{ 'V', "version", NULL, "version of granule" },
 };
@@ -40,7 +49,9 @@ const struct command commands[] = {
 	{ "inspect", "FILE...", "what kernel files are", 1, -1, "", cmd_inspect },
 	{ "set", "SIZE|ID|none", "what boots from now on", 1, 1, "nf", cmd_set },
 	{ "once", "SIZE|ID|none", "what boots next time only", 1, 1, "nf", cmd_once },
-	{ "verify", "", "whether what runs is what was asked for", 0, 0, "x", cmd_verify },
+	{ "try", "SIZE|ID|none", "boot it once; the default stays until it passes", 1, 1, "nfTDKw", cmd_try },
+	{ "verify", "", "whether what runs is what was asked for", 0, 0, "nxbW", cmd_verify },
+	{ "rollback", "", "go back to what was verified before", 0, 0, "nw", cmd_rollback },
 	{ "register", "", "write entries for the kernels in /boot", 0, 0, "nfkioptI", cmd_register },
 	{ "unregister", "ID|RELEASE...", "remove entries that register wrote", 0, -1, "naf", cmd_unregister },
 	{ "install", "", "put the boot manager on the ESP", 0, 0, "nfrvO", cmd_install },
@@ -153,6 +164,24 @@ static void take(struct options *o, char letter, char *value)
 	case 'v':
 		o->no_variables = true;
 		break;
+	case 'T':
+		o->tries = value;
+		break;
+	case 'D':
+		o->deadline = value;
+		break;
+	case 'K':
+		o->keep = true;
+		break;
+	case 'w':
+		o->reboot = true;
+		break;
+	case 'b':
+		o->boot = true;
+		break;
+	case 'W':
+		o->watch = true;
+		break;
 	}
 }
 
@@ -218,4 +247,15 @@ const struct command *options_parse(int argc, char **argv, struct options *ret, 
 		return usage_error(ret_exit);
 	}
 	return command;
+}
+
+bool options_other_page_size(const char *word)
+{
+	size_t digits = strspn(word, "0123456789");
+
+	if (!digits || (strcasecmp(word + digits, "k") != 0 && strcasecmp(word + digits, "kb") != 0) ||
+	    page_size_parse_typed(span_of(word)) != PAGE_SIZE_UNKNOWN)
+		return false;
+	complain("%s: page sizes are 4k, 16k, 64k", word);
+	return true;
 }

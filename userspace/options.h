@@ -7,9 +7,11 @@
 
 struct options {
 	bool json, dry_run, force, all, once, removable, no_variables, no_initrd;
+	bool reboot, keep, boot, watch;
 	bool bad;         /* a value was not acceptable */
 	const char *root; /* "/" if not given; no final slash otherwise */
 	const char *esp_path, *boot_path, *expect, *kernel, *kernel_options, *title;
+	const char *tries, *deadline;
 	struct strings initrds, page_sizes; /* as given */
 	char **arguments;                   /* behind the command, NULL-terminated */
 	int n_arguments;
@@ -31,7 +33,9 @@ int cmd_list(const struct options *o);
 int cmd_inspect(const struct options *o);
 int cmd_set(const struct options *o);
 int cmd_once(const struct options *o);
+int cmd_try(const struct options *o);
 int cmd_verify(const struct options *o);
+int cmd_rollback(const struct options *o);
 int cmd_register(const struct options *o);
 int cmd_unregister(const struct options *o);
 int cmd_install(const struct options *o);
@@ -39,5 +43,8 @@ int cmd_install(const struct options *o);
 /* Reads the command line. Returns the command, or NULL with *ret_exit set when there is nothing to run (help,
  * version, or a usage error that has been printed). */
 const struct command *options_parse(int argc, char **argv, struct options *ret, int *ret_exit);
+
+/* "32k" means a page size, and no entry: that is said, before a partition is looked for. */
+bool options_other_page_size(const char *word);
 
 #endif

@@ -304,7 +304,7 @@ static int find_partitions(const struct options *o, struct places *ret)
 
 int places_find(const struct options *o, struct places *ret)
 {
-	*ret = (struct places){ 0 };
+	*ret = (struct places){ .lock = -1 };
 	int r = find_partitions(o, ret);
 	if (r < 0)
 		places_free(ret);
@@ -318,7 +318,7 @@ const char *places_folder(const struct places *places, enum entry_volume volume)
 	return places->esp ? places->esp : places->boot;
 }
 
-int places_lock(const struct places *places)
+int places_lock(struct places *places)
 {
 	/* One lock for both partitions. */
 	const char *folder = places_folder(places, VOLUME_OWN);
@@ -331,7 +331,8 @@ int places_lock(const struct places *places)
 			close(fd);
 		return r;
 	}
-	return 0; /* the descriptor stays open: it is the lock */
+	places->lock = fd;
+	return 0;
 }
 
 void places_free(struct places *places)
@@ -339,5 +340,7 @@ void places_free(struct places *places)
 	free(places->esp);
 	free(places->xbootldr);
 	free(places->boot);
-	*places = (struct places){ 0 };
+	if (places->lock >= 0)
+		close(places->lock);
+	*places = (struct places){ .lock = -1 };
 }

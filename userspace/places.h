@@ -12,6 +12,7 @@ struct places {
 	char *esp;      /* folder where the ESP is mounted; NULL if only --boot-path was given */
 	char *xbootldr; /* the same of the XBOOTLDR; NULL if there is none */
 	char *boot;     /* where entries are written: the XBOOTLDR, else the ESP */
+	int lock;       /* descriptor; -1 if they are not locked */
 };
 
 /* Finds them, or prints one line why not and returns -ENOENT. Without --esp-path it is the mounted partition
@@ -26,9 +27,9 @@ void places_free(struct places *places);
  * the loader's own partition. */
 const char *places_folder(const struct places *places, enum entry_volume volume);
 
-/* Waits until no other granule changes the partition, and keeps others waiting until this process ends.
+/* Waits until no other granule changes the partition, and keeps others waiting until places_free().
  * Returns 0 or -errno after one printed line. */
-int places_lock(const struct places *places);
+int places_lock(struct places *places);
 
 /* What the partition table says of the file system that holds a path. */
 struct partition {

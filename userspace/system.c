@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #include <granule/os_release.h>
 #include <granule/pe.h>
@@ -66,16 +67,70 @@ uint16_t system_machine(const struct options *o)
 	return PE_MACHINE_AA64;
 }
 
+static char *line_below(const struct options *o, const char *name)
+{
+	_cleanup_free_ char *path = path_join(o->root, name);
+
+	return read_line(path);
+}
+
 char *system_release(const struct options *o)
 {
 	struct utsname u;
 
-	return !system_is_other(o) && uname(&u) == 0 ? xstrdup(u.release) : NULL;
+	if (system_is_other(o))
+		return line_below(o, "proc/sys/kernel/osrelease");
+	return uname(&u) == 0 ? xstrdup(u.release) : NULL;
 }
 
 char *system_cmdline(const struct options *o)
 {
-	return system_is_other(o) ? NULL : read_line("/proc/cmdline");
+	return line_below(o, "proc/cmdline");
+}
+
+char *system_boot_id(const struct options *o)
+{
+	return line_below(o, "proc/sys/kernel/random/boot_id");
+}
+
+double system_uptime(const struct options *o)
+{
+	struct timespec now;
+
+	if (!system_is_other(o) && clock_gettime(CLOCK_BOOTTIME, &now) == 0)
+		return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	_cleanup_free_ char *line = line_below(o, "proc/uptime");
+	return line ? strtod(line, NULL) : -1;
+}
+
+/* The kernel hands the value to programs as AT_PAGESZ, and shows it in their auxv files. */
+uint64_t system_page_size_below(const struct options *o)
+{
+	_cleanup_free_ char *path = path_join(o->root, "proc/self/auxv"), *data = NULL;
+	Elf64_auxv_t pair;
+	size_t size;
+
+	if (!system_is_other(o))
+		return system_page_size();
+	if (read_file(path, 0, &data, &size) < 0)
+		return 0;
+	for (size_t at = 0; at + sizeof(pair) <= size; at += sizeof(pair)) {
+		memcpy(&pair, data + at, sizeof(pair));
+		if (pair.a_type == AT_PAGESZ)
+			return pair.a_un.a_val;
+	}
+	return 0;
+}
+
+/* kexec leaves a mark in the device tree that it makes for the next kernel, on machines with ACPI too; that
+ * tree is shown as it was handed over. Firmware's own has no such property. */
+bool system_from_kexec(const struct options *o)
+{
+	static const char mark[] = "linux,booted-from-kexec";
+	_cleanup_free_ char *path = path_join(o->root, "sys/firmware/fdt"), *tree = NULL;
+	size_t size;
+
+	return read_file(path, 0, &tree, &size) == 0 && memmem(tree, size, mark, sizeof(mark));
 }
 
 char *system_os_release(const struct options *o, const char *key)

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The state is not locked while the system is looked at, which may take minutes: it is read before, and again
+ * for the verdict. Whoever is first, this or the deadline, decides. */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "boot_judge.h"
+#include "boot_kind.h"
+#include "crash.h"
+#include "loaders/loader.h"
+#include "system.h"
+
+#define OWN_UNIT "granule-verify.service"
+
+/* ---- the verdict ---- */
+
+static void join_problems(const struct strings *problems, char **ret)
+{
+	for (size_t i = 0; i < problems->n; i++) {
+		char *longer =
+			*ret ? xprintf("%s; %s", *ret, problems->items[i]) : xstrdup(problems->items[i]);
+		free(*ret);
+		*ret = longer;
+	}
+}
+
+static void add_line(struct boot *b, const char *kind, const char *verdict, const char *reason)
+{
+	bool trial = b->kind == BOOT_TRIAL;
+	struct history_line line = {
+		.kind = kind,
+		.boot_id = b->boot_id,
+		.entry = b->facts.entry,
+		.entry_asked = trial ? b->trial.target : NULL,
+		.release = b->release,
+		.page_size = b->verdict.running,
+		.page_size_asked = trial ? b->trial.page_size : b->verdict.expected,
+		.trial = trial || b->kind == BOOT_TRIAL_AGAIN,
+		.verdict = verdict,
+		.reason = reason,
+		.boot_seconds = system_uptime(b->o),
+		.loader = b->facts.loader,
+	};
+
+	history_write(&b->state, &line);
+}
+
+/* A line about the trial that is not of this boot. */
+static void add_trial_line(struct boot *b, const char *verdict, const char *reason)
+{
+	struct history_line line = {
+		.kind = "trial",
+		.entry = b->trial.entry,
+		.entry_asked = b->trial.target,
+		.release = b->trial.release,
+		.page_size_asked = b->trial.page_size,
+		.trial = true,
+		.verdict = verdict,
+		.reason = reason,
+		.boot_seconds = 0,
+	};
+
+	history_write(&b->state, &line);
+}
+
+/* Names and sizes that are wrong come before anything that is merely unwell. */
+static void judge(struct boot *b)
+{
+	bool trial = b->kind == BOOT_TRIAL;
+
+	verdict_judge(b->o, &b->facts, trial ? b->trial.page_size : PAGE_SIZE_UNKNOWN, &b->verdict);
+	if (b->from_kexec && !trial) {
+		/* What the loader says is of an earlier boot. */
+		b->verdict.asked = false;
+		b->verdict.broken_link = NULL;
+	}
+	/* Without a record nobody can tell a one-shot of the owner's from a loader's mistake. */
+	if (!trial && !b->facts.record && b->verdict.broken_link) {
+		b->note = b->verdict.message;
+		b->verdict.message = NULL;
+		b->verdict.broken_link = NULL;
+		b->verdict.asked = false;
+	}
+	if (b->verdict.broken_link)
+		strings_add(&b->problems, xprintf("%s: %s", b->verdict.broken_link, b->verdict.message));
+	if (trial && b->trial.release && b->release && strcmp(b->trial.release, b->release) != 0)
+		strings_add(&b->problems,
+			    xprintf("kernel: release %s runs instead of %s", b->release, b->trial.release));
+}
+
+static void look(struct boot *b)
+{
+	health_settle(b->o, &b->settings, OWN_UNIT, &b->problems);
+	setenv("GRANULE_TRIAL", b->kind == BOOT_TRIAL ? "1" : "0", 1);
+	if (b->facts.entry)
+		setenv("GRANULE_ENTRY", b->facts.entry, 1);
+	health_look(b->o, &b->settings, &b->verified.baseline, &b->now, &b->problems);
+}
+
+/* ---- what is recorded as verified ---- */
+
+/* Makes `entry` the current choice. What was, becomes the previous one. */
+static void remember(struct boot *b, const char *entry, enum page_size size, enum choice_wish wish)
+{
+	struct verified *v = &b->verified;
+
+	if (v->current.entry && strcasecmp(v->current.entry, entry) != 0) {
+		choice_free(&v->previous);
+		v->previous = v->current;
+		v->current = (struct choice){ 0 };
+	}
+	choice_free(&v->current);
+	v->current = (struct choice){
+		.entry = xstrdup(entry),
+		.page_size = size,
+		.release = b->release ? xstrdup(b->release) : NULL,
+		.wish = wish,
+		.boot_id = b->boot_id ? xstrdup(b->boot_id) : NULL,
+		.time = time(NULL),
+	};
+	baseline_free(&v->baseline);
+	v->baseline = b->now;
+	b->now = (struct baseline){ 0 };
+}
+
+/* ---- what follows from a trial ---- */
+
+static int fail_trial(struct boot *b, const char *reason)
+{
+	struct trial *t = &b->trial;
+
+	t->stage = TRIAL_FAILED;
+	free(t->judged_in);
+	t->judged_in = b->boot_id ? xstrdup(b->boot_id) : NULL;
+	free(t->reason);
+	t->reason = xstrdup(reason);
+	return trial_write(&b->state, t);
+}
+
+/* What is left to do for a trial that passed. Each step may have been done already. */
+static int finish_passed(struct boot *b)
+{
+	struct trial *t = &b->trial;
+	enum choice_wish wish = WISH_DEFAULT;
+	int r = 0;
+
+	if (!b->has_change)
+		return -ENOENT;
+	if (!t->keep) {
+		r = trial_promote(&b->change, t, &wish);
+		if (r == 0 && b->verified.current.wish != wish) {
+			b->verified.current.wish = wish;
+			verified_write(&b->state, &b->verified);
+		}
+	}
+	if (r == -ENOENT) {
+		/* Its entry or kernel went in the meantime. */
+		add_trial_line(b, "failed", "passed, and is not there any more");
+		fail_trial(b, "passed, and is not there any more");
+		trial_clear(&b->change, t);
+		return r;
+	}
+	if (trial_clear(&b->change, t) < 0 && r == 0)
+		r = -EIO;
+	return r < 0 ? r : trial_remove(&b->state);
+}
+
+static int trial_passed(struct boot *b)
+{
+	struct trial *t = &b->trial;
+
+	t->stage = TRIAL_PASSED;
+	free(t->judged_in);
+	t->judged_in = b->boot_id ? xstrdup(b->boot_id) : NULL;
+	if (!t->keep)
+		remember(b, t->target, t->page_size, t->by_size ? WISH_POLICY : WISH_DEFAULT);
+	int r = trial_write(&b->state, t);
+	/* Verified before it is the default: what boots by default always is. */
+	if (r == 0 && !t->keep)
+		r = verified_write(&b->state, &b->verified);
+	if (r < 0)
+		return r;
+	add_line(b, "boot", "passed", b->note);
+	return finish_passed(b);
+}
+
+/* Whether the next boot, with what may still be armed, is of something else that can be booted. */
+static bool default_is_elsewhere(struct boot *b)
+{
+	struct next_boot next;
+
+	if (!b->has_change)
+		return false;
+	next_boot(&b->change.set, &next);
+	return next.entry && !entry_obstacle(&b->change.set, next.entry) &&
+	       !span_equal_nocase(next.entry->id, span_of(b->facts.entry));
+}
+
+static int trial_failed(struct boot *b, const char *reason)
+{
+	int r = fail_trial(b, reason);
+
+	if (r == 0)
+		add_line(b, "boot", "failed", reason);
+	if (b->has_change)
+		trial_clear(&b->change, &b->trial);
+	if (!b->settings.reboot_on_failure) {
+		complain("staying up, as reboot-on-failure says; the next boot is the default");
+	} else if (b->trial.rebooted || !default_is_elsewhere(b)) {
+		complain("staying up: the next boot would be this entry again");
+	} else {
+		/* Also without a record: the one-shot is used up, and a boot of the default never reboots. */
+		b->trial.rebooted = true;
+		b->reboot = true;
+		if (r == 0)
+			trial_write(&b->state, &b->trial);
+	}
+	return r;
+}
+
+/* It was armed, and something else runs: tries are left, or it is over. */
+static int trial_absent(struct boot *b)
+{
+	struct trial *t = &b->trial;
+	bool final;
+	_cleanup_free_ char *reason = boot_absence_reason(b, &final);
+	int r;
+
+	if (!final && t->used < t->tries && b->has_change) {
+		t->used++;
+		free(t->boot_id);
+		t->boot_id = b->boot_id ? xstrdup(b->boot_id) : NULL;
+		strings_free(&t->dumps);
+		crash_list(b->o, &t->dumps);
+		r = trial_write(&b->state, t);
+		if (r == 0)
+			r = loader_of(&b->change.set)->arm(&b->change, t->entry);
+		if (r == 0) {
+			add_trial_line(b, "not-come-up", reason);
+			say(stdout, "the trial of %s did not come up: %s", t->target, reason);
+			say(stdout, "armed again for the next boot, try %u of %u", t->used, t->tries);
+			return 0;
+		}
+	}
+	r = fail_trial(b, reason);
+	if (r == 0)
+		add_trial_line(b, b->from_kexec ? "canceled" : "not-come-up", reason);
+	say(stdout, "the trial of %s did not come up: %s", t->target, reason);
+	return b->has_change ? trial_clear(&b->change, t) : r;
+}
+
+/* ---- the other boots ---- */
+
+/* An ordinary boot that is fine, of what boots by default, is what later ones are compared with. */
+static int ordinary(struct boot *b, const char *reason)
+{
+	const char *verdict = reason ? "failed" : b->verdict.asked ? "ok" : "nothing-asked";
+	struct next_boot by_default;
+	int r = 0;
+
+	if (!reason && b->facts.entry && b->has_change && !b->from_kexec) {
+		default_boot(&b->change.set, &by_default);
+		if (by_default.entry && span_equal_nocase(by_default.entry->id, span_of(b->facts.entry))) {
+			remember(b, b->facts.entry, page_size_from_bytes(b->verdict.running),
+				 wish_of_default(&b->change.set));
+			r = verified_write(&b->state, &b->verified);
+		}
+	}
+	add_line(b, "boot", verdict, reason ? reason : b->note);
+	return r;
+}
+
+static int act(struct boot *b, const char *reason)
+{
+	switch (b->kind) {
+	case BOOT_TRIAL:
+		return reason ? trial_failed(b, reason) : trial_passed(b);
+	case BOOT_TRIAL_AGAIN:
+		/* Judged already, in another boot: nothing more is done to this machine than to clear it. */
+		strings_add(&b->problems,
+			    xstrdup("loader: the one-shot of a trial was not cleared, or its entry "
+				    "was picked again"));
+		add_line(b, "boot", "failed", b->problems.items[b->problems.n - 1]);
+		return b->has_change ? trial_clear(&b->change, &b->trial) : 0;
+	case BOOT_INSTEAD: {
+		int r = trial_absent(b);
+		int own = ordinary(b, reason);
+		return r < 0 ? r : own;
+	}
+	case BOOT_PASSED_BEFORE: {
+		int r = finish_passed(b);
+		int own = ordinary(b, reason);
+		return r < 0 ? r : own;
+	}
+	case BOOT_ORDINARY:
+		break;
+	}
+	return ordinary(b, reason);
+}
+
+static int say_verdict(struct boot *b, const char *reason, int r)
+{
+	bool trial = b->kind == BOOT_TRIAL;
+	_cleanup_free_ char *what = trial ? trial_text(&b->trial) : NULL;
+
+	if (b->o->json) {
+		json_object *root = json_object_new_object(), *list = json_object_new_array();
+		for (size_t i = 0; i < b->problems.n; i++)
+			json_object_array_add(list, json_text(b->problems.items[i]));
+		json_object_object_add(root, "ok", json_object_new_boolean(!b->problems.n && r == 0));
+		json_object_object_add(root, "trial", json_object_new_boolean(trial));
+		json_object_object_add(root, "page_size", json_object_new_int64((int64_t)b->verdict.running));
+		json_object_object_add(root, "entry", json_text(b->facts.entry));
+		json_object_object_add(root, "problems", list);
+		json_object_object_add(root, "rebooting", json_object_new_boolean(b->reboot));
+		json_print(root);
+	} else if (trial) {
+		say(stdout, "trial of %s: %s%s%s", what, reason ? "failed: " : "passed", reason ? reason : "",
+		    !reason && !b->trial.keep && r == 0 ? "; it is the default now" : "");
+	} else if (b->problems.n) {
+		for (size_t i = 0; i < b->problems.n; i++)
+			say(stdout, "FAILED: %s", b->problems.items[i]);
+	} else {
+		say(stdout, "ok: %llu-byte pages%s%s%s%s", (unsigned long long)b->verdict.running,
+		    b->facts.entry ? ", entry " : "", b->facts.entry ? b->facts.entry : "",
+		    b->note ? "; " : "", b->note ? b->note : "");
+	}
+	if (b->reboot && !b->o->json)
+		puts("rebooting into the default");
+	return r < 0 || b->problems.n ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* The second run in a boot says what the first one found. A failure that was no trial's may be over. */
+static bool judged_before(struct boot *b, int *ret_exit)
+{
+	_cleanup_free_ char *verdict = NULL, *reason = NULL;
+	bool was_trial;
+
+	if (!history_of_boot(&b->state, b->boot_id, &verdict, &reason, &was_trial))
+		return false;
+	bool failed = strcmp(verdict, "failed") == 0;
+	if ((failed && !was_trial) || (b->has_trial && b->trial.stage == TRIAL_PASSED))
+		return false;
+	if (!b->o->json)
+		say(stdout, "judged before in this boot: %s%s%s", verdict, reason ? ": " : "",
+		    reason ? reason : "");
+	*ret_exit = failed ? EXIT_FAILED : EXIT_DONE;
+	return true;
+}
+
+static void boot_end(struct boot *b)
+{
+	const struct options *o = b->o;
+
+	boot_close(b);
+	if (b->reboot && !o->dry_run && !system_is_other(o) && health_reboot(o) < 0)
+		complain("the machine cannot be rebooted; the default boots next time");
+}
+
+int boot_judge(const struct options *o)
+{
+	struct boot b;
+	_cleanup_free_ char *reason = NULL;
+	int exit_code = EXIT_FAILED, r;
+
+	if (boot_open(o, &b) == 0 && !judged_before(&b, &exit_code)) {
+		judge(&b);
+		if (b.kind != BOOT_TRIAL_AGAIN) {
+			boot_unlock(&b);
+			look(&b);
+			r = boot_lock_again(&b);
+			if (r < 0)
+				goto out;
+		}
+		join_problems(&b.problems, &reason);
+		r = act(&b, reason);
+		exit_code = say_verdict(&b, reason, r);
+	}
+out:
+	boot_end(&b);
+	return exit_code;
+}
+
+/* Whether the trial runs that has a deadline, and the seconds left until then. Reads no entries: this is
+ * asked every few seconds while the system starts. */
+static bool deadline_ahead(const struct options *o, double *ret_left)
+{
+	_cleanup_free_ char *boot_id = system_boot_id(o);
+	struct boot_facts facts;
+	struct state state;
+	struct trial t;
+	bool ahead = false;
+
+	boot_facts_read(&facts);
+	state_open(o, &state);
+	if (trial_read(&state, &t) == 0) {
+		ahead = t.stage == TRIAL_ARMED && t.deadline_s && facts.entry && boot_id &&
+			strcasecmp(facts.entry, t.entry) == 0 &&
+			!(t.boot_id && strcmp(boot_id, t.boot_id) == 0);
+		*ret_left = t.deadline_s - system_uptime(o);
+		trial_free(&t);
+	}
+	state_close(&state);
+	boot_facts_free(&facts);
+	return ahead;
+}
+
+int boot_watch_deadline(const struct options *o)
+{
+	struct boot b;
+	double left;
+	int exit_code = EXIT_DONE;
+
+	for (;; nanosleep(&(struct timespec){ .tv_sec = left > 5 ? 5 : 1 }, NULL)) {
+		/* A verdict in the meantime ends this. */
+		if (!deadline_ahead(o, &left))
+			return EXIT_DONE;
+		if (left <= 0)
+			break;
+	}
+	if (boot_open(o, &b) < 0) {
+		exit_code = EXIT_FAILED;
+	} else if (b.kind == BOOT_TRIAL) {
+		_cleanup_free_ char *reason =
+			xprintf("deadline: no verdict %u s after the kernel started", b.trial.deadline_s);
+		verdict_judge(o, &b.facts, b.trial.page_size, &b.verdict);
+		strings_add(&b.problems, xstrdup(reason));
+		exit_code = say_verdict(&b, reason, trial_failed(&b, reason));
+	}
+	boot_end(&b);
+	return exit_code;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "boot_kind.h"
+#include "crash.h"
+#include "system.h"
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcasecmp(a, b) == 0;
+}
+
+static enum boot_kind kind_of(const struct boot *b)
+{
+	const struct trial *t = &b->trial;
+	bool its_entry = b->has_trial && !b->from_kexec && same(b->facts.entry, t->entry);
+
+	if (b->has_trial && t->stage == TRIAL_ARMED) {
+		/* The boot in which it was armed is not its own. */
+		if (same(b->boot_id, t->boot_id))
+			return BOOT_ORDINARY;
+		return its_entry ? BOOT_TRIAL : BOOT_INSTEAD;
+	}
+	if (b->has_trial && t->stage == TRIAL_PASSED)
+		return BOOT_PASSED_BEFORE;
+	/* A trial entry runs that is not, or no more, on trial. */
+	if (its_entry && t->file && !same(b->boot_id, t->judged_in))
+		return BOOT_TRIAL_AGAIN;
+	if (b->has_change && !b->from_kexec) {
+		const struct entry *e = entry_set_by_id(&b->change.set, b->facts.entry);
+		if (e && e->bls.trial && !its_entry)
+			return BOOT_TRIAL_AGAIN;
+	}
+	return BOOT_ORDINARY;
+}
+
+static int read_state(struct boot *b)
+{
+	int r = state_open_locked(b->o, &b->state);
+
+	if (r == 0)
+		r = verified_read(&b->state, &b->verified);
+	if (r == 0) {
+		r = trial_read(&b->state, &b->trial);
+		b->has_trial = r == 0;
+		r = r == -ENOENT ? 0 : r;
+	}
+	/* Without the ESP there is still a verdict. */
+	if (r == 0)
+		b->has_change = change_start(b->o, &b->change) == 0;
+	return r;
+}
+
+int boot_open(const struct options *o, struct boot *ret)
+{
+	*ret = (struct boot){
+		.o = o,
+		.from_kexec = system_from_kexec(o),
+		.boot_id = system_boot_id(o),
+		.release = system_release(o),
+		.state = { .lock = -1 },
+	};
+	settings_read(o, &ret->settings);
+	boot_facts_read(&ret->facts);
+	if (!ret->boot_id) {
+		complain("/proc/sys/kernel/random/boot_id cannot be read; mount /proc");
+		return -ENOENT;
+	}
+	int r = read_state(ret);
+	if (r == 0)
+		ret->kind = kind_of(ret);
+	return r;
+}
+
+void boot_unlock(struct boot *b)
+{
+	if (b->has_change)
+		change_free(&b->change);
+	b->has_change = false;
+	verified_free(&b->verified);
+	trial_free(&b->trial);
+	b->has_trial = false;
+	state_close(&b->state);
+}
+
+int boot_lock_again(struct boot *b)
+{
+	enum boot_kind before = b->kind;
+	int r = read_state(b);
+
+	if (r < 0)
+		return r;
+	b->kind = kind_of(b);
+	if (b->kind == before)
+		return 0;
+	complain("the trial was judged or changed while the system was looked at; nothing was done");
+	return -EALREADY;
+}
+
+void boot_close(struct boot *b)
+{
+	boot_unlock(b);
+	settings_free(&b->settings);
+	boot_facts_free(&b->facts);
+	baseline_free(&b->now);
+	strings_free(&b->problems);
+	verdict_free(&b->verdict);
+	free(b->note);
+	free(b->boot_id);
+	free(b->release);
+}
+
+/* ---- why a trial does not run ---- */
+
+static bool esp_changed(const struct boot *b)
+{
+	struct partition p;
+	bool changed = false;
+
+	if (!b->trial.esp || !b->has_change || !b->change.places.esp ||
+	    partition_of(b->change.places.esp, &p) < 0)
+		return false;
+	changed = p.uuid && strcasecmp(p.uuid, b->trial.esp) != 0;
+	partition_free(&p);
+	return changed;
+}
+
+/* What the loader of this very boot says of the one-shot; NULL if it saw none of ours. */
+static char *word_of_loader(const struct boot *b, bool *ret_final)
+{
+	struct span record = span_of(b->facts.record), asked, reason;
+	enum choose_outcome outcome;
+	const char *failure;
+
+	if (!record.p || !boot_record_rule(record, RULE_ONESHOT, &asked, &outcome) ||
+	    !span_equal_nocase(asked, span_of(b->trial.entry)))
+		return NULL;
+	if (boot_record_get(record, SPAN("reason"), &reason) &&
+	    span_equal(reason, span_of(choose_rule_name(RULE_MENU))))
+		return xprintf("somebody picked %s in the boot menu",
+			       b->facts.entry ? b->facts.entry : "another entry");
+	failure = verdict_failure_of(&b->facts, asked);
+	*ret_final = outcome != OUTCOME_UNUSABLE || !failure;
+	switch (outcome) {
+	case OUTCOME_NO_ENTRY:
+		return xprintf("the entry %s is not there: somebody removed it", b->trial.entry);
+	case OUTCOME_UNSUPPORTED:
+		return xprintf("this CPU lacks %s pages", page_size_title(b->trial.page_size));
+	case OUTCOME_NOT_CLEARED:
+		return xstrdup("the loader could not clear the one-shot, and did not obey it");
+	case OUTCOME_UNUSABLE:
+		return failure ? xstrdup(failure)
+			       : xprintf("%s cannot be started: its kernel or initrd is missing or damaged",
+					 b->trial.entry);
+	default:
+		return xprintf("the loader passed over %s: %s", b->trial.entry, choose_outcome_name(outcome));
+	}
+}
+
+char *boot_absence_reason(const struct boot *b, bool *ret_final)
+{
+	char *reason;
+
+	*ret_final = true;
+	if (b->from_kexec)
+		return xstrdup("the machine was restarted by kexec, past the boot loader");
+	if (esp_changed(b))
+		return xstrdup("the EFI system partition is not the one that the trial was armed on");
+	reason = word_of_loader(b, ret_final);
+	if (reason)
+		return reason;
+	if (b->has_change && trial_is_armed(&b->change, &b->trial))
+		return xstrdup(
+			"the loader did not see the one-shot: this boot went past it, or it cannot clear it");
+	if (b->has_change && b->trial.file && !trial_entry_exists(&b->change, &b->trial))
+		return xprintf("the entry %s is not there: somebody removed it", b->trial.entry);
+	/* Loaders that tell nothing. */
+	const struct entry *e = b->has_change ? entry_set_by_id(&b->change.set, b->trial.entry) : NULL;
+	if (e && e->unusable)
+		return xprintf("%s cannot be started: %s", b->trial.entry, loaded(e)->problem);
+	*ret_final = false;
+	reason = crash_reason(b->o, &b->trial.dumps);
+	return reason ? reason
+		      : xstrdup("no reason is known: it hung, or was reset or switched off before its "
+				"verdict");
+}
+
+bool history_of_boot(struct state *s, const char *boot_id, char **ret_verdict, char **ret_reason,
+		     bool *ret_trial)
+{
+	size_t damaged;
+	json_object *lines = history_read(s, &damaged), *line = NULL;
+
+	for (size_t i = json_object_array_length(lines); i-- > 0 && !line;) {
+		json_object *l = json_object_array_get_idx(lines, i);
+		const char *kind = json_object_get_string(json_object_object_get(l, "kind"));
+		const char *id = json_object_get_string(json_object_object_get(l, "boot_id"));
+
+		if (kind && id && strcmp(kind, "boot") == 0 && strcmp(id, boot_id) == 0)
+			line = l;
+	}
+	if (line) {
+		const char *verdict = json_object_get_string(json_object_object_get(line, "verdict"));
+		const char *reason = json_object_get_string(json_object_object_get(line, "reason"));
+
+		*ret_verdict = xstrdup(verdict ? verdict : "?");
+		*ret_reason = reason ? xstrdup(reason) : NULL;
+		*ret_trial = json_object_get_boolean(json_object_object_get(line, "trial"));
+	}
+	json_object_put(lines);
+	return line != NULL;
+}

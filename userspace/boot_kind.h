@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What kind of boot this is: the trial that was armed, something else in its place, or an ordinary one. */
+#ifndef GRANULE_BOOT_KIND_H
+#define GRANULE_BOOT_KIND_H
+
+#include "history.h"
+#include "trial.h"
+#include "verdict.h"
+
+enum boot_kind {
+	BOOT_ORDINARY,
+	BOOT_TRIAL,         /* the trial that was armed */
+	BOOT_INSTEAD,       /* a trial was armed, and something else runs */
+	BOOT_PASSED_BEFORE, /* a trial passed, and what follows was cut short */
+	BOOT_TRIAL_AGAIN,   /* the entry of a trial that was judged in another boot, or has no record */
+};
+
+/* This boot, with all that is known of it. */
+struct boot {
+	const struct options *o;
+	struct settings settings;
+	struct state state; /* locked, but for the time that the system is looked at */
+	struct verified verified;
+	struct trial trial;
+	bool has_trial;
+	struct boot_facts facts;
+	bool from_kexec;
+	char *boot_id, *release;
+	struct change change; /* only with the ESP at hand */
+	bool has_change;
+	enum boot_kind kind;
+
+	struct verdict verdict;
+	struct baseline now;
+	struct strings problems;
+	char *note;  /* to be said of a boot that is fine */
+	bool reboot; /* when all is closed */
+};
+
+/* Reads everything, with the state and the partitions locked. Returns 0 or -errno after one printed line; to
+ * be closed either way. */
+int boot_open(const struct options *o, struct boot *ret);
+void boot_unlock(struct boot *b);
+/* Reads the state and the entries anew; -EALREADY after one printed line if this boot was judged meanwhile.
+ */
+int boot_lock_again(struct boot *b);
+void boot_close(struct boot *b);
+
+/* Why a trial that was armed does not run: what can be known, to be freed. *ret_final: another try would end
+ * in the same way. */
+char *boot_absence_reason(const struct boot *b, bool *ret_final);
+
+/* What the history says of the verdict of a boot; false if nothing. */
+bool history_of_boot(struct state *s, const char *boot_id, char **ret_verdict, char **ret_reason,
+		     bool *ret_trial);
+
+#endif

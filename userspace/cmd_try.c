@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `try`: boots an entry once, on trial. What boots by default stays, until `verify --boot` has found the
+ * trial in order. */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "crash.h"
+#include "history.h"
+#include "image_file.h"
+#include "loaders/loader.h"
+#include "system.h"
+#include "trial.h"
+#include "variables.h"
+#include "way_back.h"
+
+struct job {
+	const struct options *o;
+	struct settings settings;
+	struct state state;
+	struct verified verified;
+	struct trial trial; /* that is pending */
+	bool pending;
+	struct change change;
+};
+
+static int job_start(const struct options *o, struct job *j)
+{
+	*j = (struct job){ .o = o };
+	settings_read(o, &j->settings);
+	int r = state_open_locked(o, &j->state);
+	if (r == 0)
+		r = verified_read(&j->state, &j->verified);
+	if (r == 0) {
+		r = trial_read(&j->state, &j->trial);
+		j->pending = r == 0 && trial_is_pending(&j->trial);
+		r = r == -ENOENT ? 0 : r;
+	}
+	if (r == 0)
+		r = change_start(o, &j->change);
+	return r;
+}
+
+/* All but the change, which change_end() or change_free() ends. */
+static void job_free(struct job *j)
+{
+	trial_free(&j->trial);
+	verified_free(&j->verified);
+	state_close(&j->state);
+	settings_free(&j->settings);
+}
+
+/* What was asked for on the command line, or by the settings. */
+static int read_limits(const struct options *o, const struct settings *s, struct trial *t)
+{
+	char *end = NULL;
+
+	t->tries = s->tries;
+	t->deadline_s = s->deadline_s;
+	t->keep = o->keep;
+	if (o->tries) {
+		unsigned long n = strtoul(o->tries, &end, 10);
+		if (*o->tries < '1' || *o->tries > '9' || *end || n > 100) {
+			complain("--tries %s: not a number from 1 to 100", o->tries);
+			return -EINVAL;
+		}
+		t->tries = (unsigned)n;
+	}
+	if (o->deadline && !duration_parse(o->deadline, &t->deadline_s)) {
+		complain("--deadline %s: not a duration, such as 90s or 10m", o->deadline);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static char *esp_uuid(const struct places *places)
+{
+	struct partition p;
+	char *uuid = NULL;
+
+	if (places->esp && partition_of(places->esp, &p) == 0) {
+		uuid = p.uuid ? xstrdup(p.uuid) : NULL;
+		partition_free(&p);
+	}
+	return uuid;
+}
+
+/* What uname(2) will say, by the kernel itself: the version of an entry can be anything. NULL if not known.
+ */
+static char *kernel_release(const struct change *c, const struct entry *e)
+{
+	_cleanup_free_ char *path = NULL, *problem = NULL;
+	const char *partition = places_folder(&c->places, e->volume);
+	struct image_file image;
+	char *release = NULL;
+
+	if (e->release.n)
+		return xstrndup(e->release);
+	if (!partition || e->bls.start != BLS_START_LINUX)
+		return NULL;
+	path = xprintf("%s/%.*s", partition, (int)e->bls.path.n, e->bls.path.p);
+	if (image_file_read(path, c->o->root, 0, &image, &problem) == 0 && image.release)
+		release = xstrdup(image.release);
+	image_file_free(&image);
+	return release;
+}
+
+static void describe(struct job *j, const struct entry *target, bool by_size, struct trial *t)
+{
+	t->stage = TRIAL_ARMED;
+	t->target = xstrndup(target->id);
+	t->page_size = target->page_size;
+	t->release = kernel_release(&j->change, target);
+	t->by_size = by_size;
+	t->used = 1;
+	t->boot_id = system_boot_id(j->o);
+	t->esp = esp_uuid(&j->change.places);
+	t->time = time(NULL);
+	crash_list(j->o, &t->dumps);
+}
+
+/* Whether there is anything to try; says why not. */
+static int check_target(struct job *j, const struct entry *target)
+{
+	const char *obstacle = entry_starts_system(target) && target->type != ENTRY_AUTO
+				       ? entry_obstacle(&j->change.set, target)
+				       : "starts no kernel of this machine";
+	struct next_boot by_default;
+
+	if (obstacle && (!j->o->force || target->unusable || !entry_supported(target, j->change.set.cpu))) {
+		complain("%.*s: %s", (int)target->id.n, target->id.p, obstacle);
+		return -EINVAL;
+	}
+	if (j->pending && strcasecmp(j->trial.target, loaded(target)->id) != 0) {
+		complain("a trial of %s is under way; 'granule try none' gives it up", j->trial.target);
+		return -EBUSY;
+	}
+	if (j->pending && j->trial.stage == TRIAL_PASSED) {
+		complain("%s has passed its trial; 'granule verify --boot' makes it the default",
+			 j->trial.target);
+		return -EBUSY;
+	}
+	default_boot(&j->change.set, &by_default);
+	if (by_default.entry == target && verified_has(&j->verified, target->id)) {
+		if (!j->o->json)
+			say(stdout, "%.*s boots by default, and was verified: there is nothing to try",
+			    (int)target->id.n, target->id.p);
+		return -EALREADY;
+	}
+	return 0;
+}
+
+static int check_way_back(struct job *j, const struct entry *target)
+{
+	struct findings findings = { 0 };
+
+	way_back_check(&j->change, &j->verified, &j->settings, target, trial_entry_possible(target),
+		       &findings);
+	findings_print(&findings, j->o->force);
+	bool refused = findings_refuse(&findings, j->o->force);
+	findings_free(&findings);
+	return refused ? -EPERM : 0;
+}
+
+/* The entries as they are now, the trial's among them, so that the next boot can be told. */
+static int read_again(struct change *c)
+{
+	struct entry_set fresh;
+	int r = entry_set_load(c->o, &c->places, &fresh);
+
+	if (r < 0)
+		return r;
+	entry_set_free(&c->set);
+	c->set = fresh;
+	return 0;
+}
+
+/* Takes back what was done before an error. */
+static void undo(struct job *j, struct trial *t)
+{
+	trial_clear(&j->change, t);
+	trial_remove(&j->state);
+}
+
+static void say_so(const struct job *j, const struct trial *t)
+{
+	struct next_boot by_default;
+	_cleanup_free_ char *what = trial_text(t);
+
+	if (j->o->json)
+		return;
+	default_boot(&j->change.set, &by_default);
+	say(stdout, "%s: next boot tries %s", j->o->dry_run ? "would be armed" : "armed", what);
+	if (by_default.entry) {
+		_cleanup_free_ char *stays = boots_text(by_default.entry);
+		say(stdout, "default stays: %s, %.*s", stays, (int)by_default.entry->id.n,
+		    by_default.entry->id.p);
+	}
+	if (t->tries > 1)
+		say(stdout, "if it does not come up it is tried again, %u times in all", t->tries);
+	if (!j->o->reboot)
+		puts("reboot to start it; 'granule try none' gives it up");
+}
+
+static int arm(struct job *j, const struct entry *target, bool by_size)
+{
+	struct trial t = { 0 };
+	_cleanup_free_ char *text = NULL;
+	struct change *c = &j->change;
+	int r = read_limits(j->o, &j->settings, &t);
+
+	if (r == 0) {
+		describe(j, target, by_size, &t);
+		r = trial_entry_plan(&j->settings, target, &t, &text);
+	}
+	if (r == 0)
+		r = trial_write(&j->state, &t);
+	if (r == 0) {
+		if (text)
+			r = trial_entry_write(c, &t, text);
+		if (r == 0 && !j->o->dry_run)
+			r = read_again(c);
+		if (r == 0)
+			r = loader_of(&c->set)->arm(c, t.entry);
+		struct next_boot next;
+		next_boot(&c->set, &next);
+		if (r == 0 && !j->o->dry_run &&
+		    !(next.entry && span_equal_nocase(next.entry->id, span_of(t.entry)))) {
+			complain("the next boot would not be the trial: %s", next.explanation);
+			r = -EINVAL;
+		}
+		if (r < 0)
+			undo(j, &t);
+	}
+	if (r == 0) {
+		struct history_line line = {
+			.kind = "request",
+			.boot_id = t.boot_id,
+			.entry = t.entry,
+			.entry_asked = t.target,
+			.release = t.release,
+			.page_size_asked = t.page_size,
+			.trial = true,
+			.verdict = "armed",
+		};
+		/* The trial stands without it. */
+		history_write(&j->state, &line);
+		say_so(j, &t);
+	}
+	trial_free(&t);
+	return r;
+}
+
+static int try_none(struct job *j)
+{
+	if (j->pending && j->trial.stage == TRIAL_ARMED)
+		return trial_cancel(&j->state, &j->change, &j->trial, "given up by the owner");
+	if (j->pending) {
+		complain("%s has passed its trial; 'granule rollback' goes back", j->trial.target);
+		return -EBUSY;
+	}
+	/* A one-shot whose record was lost. */
+	const struct entry *e = entry_set_by_id(&j->change.set, j->change.set.oneshot);
+	if (e && e->bls.trial)
+		return loader_of(&j->change.set)->disarm(&j->change);
+	return 0;
+}
+
+int cmd_try(const struct options *o)
+{
+	const char *word = o->arguments[0];
+	struct job j;
+
+	if (options_other_page_size(word))
+		return EXIT_USAGE;
+	int r = job_start(o, &j);
+	if (r < 0) {
+		job_free(&j);
+		return EXIT_FAILED;
+	}
+	if (strcmp(word, "none") == 0) {
+		r = try_none(&j);
+	} else {
+		enum page_size size;
+		const struct entry *e = entry_set_resolve(&j.change.set, word, &size);
+
+		r = e ? check_target(&j, e) : -ENOENT;
+		if (r == 0)
+			r = check_way_back(&j, e);
+		if (r == 0)
+			r = arm(&j, e, size != PAGE_SIZE_UNKNOWN);
+	}
+	int exit_code = change_end(&j.change, r == -EALREADY ? 0 : r);
+	job_free(&j);
+	if (r == 0 && o->reboot && !o->dry_run && !system_is_other(o)) {
+		r = health_reboot(o);
+		if (r < 0) {
+			complain("the machine cannot be rebooted: %s", strerror(-r));
+			exit_code = EXIT_FAILED;
+		}
+	}
+	return exit_code;
+}

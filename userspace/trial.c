@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "history.h"
+#include "loaders/loader.h"
+#include "system.h"
+#include "trial.h"
+
+bool trial_is_pending(const struct trial *t)
+{
+	/* One that failed is kept as a word about the last trial; one that passed goes when all is done. */
+	return t->stage != TRIAL_FAILED;
+}
+
+bool trial_is_armed(const struct change *c, const struct trial *t)
+{
+	return span_equal_nocase(c->set.input.oneshot, span_of(t->entry));
+}
+
+int trial_clear(struct change *c, const struct trial *t)
+{
+	int r = trial_is_armed(c, t) ? loader_of(&c->set)->disarm(c) : 0;
+	int removed = trial_entry_remove(c, t);
+
+	return r < 0 ? r : removed;
+}
+
+char *trial_text(const struct trial *t)
+{
+	return xprintf("%s pages, %s", page_size_title(t->page_size), t->target);
+}
+
+int trial_cancel(struct state *s, struct change *c, struct trial *t, const char *reason)
+{
+	struct history_line line = {
+		.kind = "trial",
+		.entry = t->entry,
+		.entry_asked = t->target,
+		.release = t->release,
+		.page_size_asked = t->page_size,
+		.trial = true,
+		.verdict = "canceled",
+		.reason = reason,
+	};
+	/* The one-shot goes first: without a record its boot would not be judged. */
+	int r = trial_clear(c, t);
+
+	if (r == 0)
+		r = history_write(s, &line);
+	return r < 0 ? r : trial_remove(s);
+}
+
+enum choice_wish wish_of_default(const struct entry_set *set)
+{
+	struct next_boot by_default;
+
+	default_boot(set, &by_default);
+	switch (by_default.result.rule) {
+	case RULE_POLICY:
+		return WISH_POLICY;
+	case RULE_PREFERRED:
+	case RULE_PREFERRED_CONFIG:
+	case RULE_DEFAULT:
+	case RULE_DEFAULT_CONFIG:
+		/* A default that is only the loader's way to keep a policy. */
+		return !loader_of(set)->policies && by_default.entry &&
+				       set->policy == by_default.entry->page_size
+			       ? WISH_POLICY
+			       : WISH_DEFAULT;
+	default:
+		return WISH_NONE;
+	}
+}
+
+/* Stores a policy if that leads to the entry, else the entry itself. */
+static int make_default(struct change *c, const struct entry *e, bool as_policy, enum choice_wish *ret_wish)
+{
+	const struct loader *loader = loader_of(&c->set);
+	struct next_boot by_default;
+	enum choose_outcome why;
+
+	*ret_wish = WISH_DEFAULT;
+	if (as_policy) {
+		size_t newest = choose_newest(&c->set.input, e->page_size, NULL, &why);
+
+		/* A kernel that came since would boot unseen. */
+		if (newest != SIZE_MAX && c->set.entries[newest] == e) {
+			int r = loader->set_policy(c, e->page_size);
+			if (r < 0)
+				return r;
+			default_boot(&c->set, &by_default);
+			*ret_wish = WISH_POLICY;
+			if (by_default.entry == e)
+				return 0;
+		}
+	}
+	*ret_wish = WISH_DEFAULT;
+	return loader->set_default(c, e);
+}
+
+int trial_promote(struct change *c, const struct trial *t, enum choice_wish *ret_wish)
+{
+	const struct entry *e = entry_set_by_id(&c->set, t->target);
+	const char *obstacle = e ? entry_obstacle(&c->set, e) : "it is not there any more";
+
+	if (obstacle) {
+		complain("%s passed its trial and cannot become the default: %s", t->target, obstacle);
+		return -ENOENT;
+	}
+	return make_default(c, e, t->by_size, ret_wish);
+}
+
+int choice_restore(struct change *c, const struct choice *choice)
+{
+	const struct entry *e = entry_set_by_id(&c->set, choice->entry);
+	const char *obstacle = e ? entry_obstacle(&c->set, e) : "it is not there any more";
+	enum choice_wish wish;
+
+	if (obstacle) {
+		complain("%s: %s", choice->entry, obstacle);
+		return -ENOENT;
+	}
+	/* What came first without a wish may not any more: entries were sorted anew since. */
+	return make_default(c, e, choice->wish != WISH_DEFAULT, &wish);
+}

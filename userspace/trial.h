@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Steps of a trial that several commands take: arming, giving up, and what comes of it.
+ *
+ * Order of writes. Arming: the record, the entry, the one-shot; so whatever boots is told by a record.
+ * Ending: the record of the verdict, the history, the default, the one-shot, the entry; so that what is left
+ * undone by a power cut is known, and done by the next run. */
+#ifndef GRANULE_TRIAL_H
+#define GRANULE_TRIAL_H
+
+#include "change.h"
+#include "records.h"
+#include "trial_entry.h"
+
+/* Whether a trial waits for its boot, or for what follows from it. */
+bool trial_is_pending(const struct trial *t);
+
+/* Whether the one-shot of the trial waits where the loader would find it. */
+bool trial_is_armed(const struct change *c, const struct trial *t);
+
+/* Removes its one-shot, if it is that which waits, and its entry. Returns 0 or -errno after printed lines. */
+int trial_clear(struct change *c, const struct trial *t);
+
+/* Ends a trial that has no verdict, with a line in the history. */
+int trial_cancel(struct state *s, struct change *c, struct trial *t, const char *reason);
+
+/* Makes the target the default: as a policy, if a size was asked for and it leads to this entry. `ret_wish`
+ * is how. Returns 0 or -errno after one printed line. */
+int trial_promote(struct change *c, const struct trial *t, enum choice_wish *ret_wish);
+
+/* "64K pages, test-6.1-64k.conf" */
+char *trial_text(const struct trial *t);
+
+/* How the entry that boots by default came to be it. */
+enum choice_wish wish_of_default(const struct entry_set *set);
+
+/* Makes what was chosen once the default again. */
+int choice_restore(struct change *c, const struct choice *choice);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The entry that a trial boots: a copy of the one that is tried, with a command line that brings the machine
+ * back when the kernel panics.
+ *
+ * Its file has the counter "+0": it has no tries left, so no loader takes it as a default, by a pattern or by
+ * its place in the menu. Only a one-shot names it. */
+#ifndef GRANULE_TRIAL_ENTRY_H
+#define GRANULE_TRIAL_ENTRY_H
+
+#include "change.h"
+#include "records.h"
+#include "settings.h"
+
+/* Whether the trial of an entry gets one of its own. A unified image is tried as it is. */
+bool trial_entry_possible(const struct entry *target);
+
+/* Fills t->entry, t->file and t->volume for a trial of `target`, and makes the text of the file (to be freed;
+ * NULL if the target is tried as it is). Returns 0 or -errno after one printed line. */
+int trial_entry_plan(const struct settings *s, const struct entry *target, struct trial *t, char **ret_text);
+
+/* Writes it, unless it is there already. Returns 0 or -errno after one printed line. */
+int trial_entry_write(struct change *c, const struct trial *t, const char *text);
+
+/* Removes it under any counter; what is not there is no error. */
+int trial_entry_remove(struct change *c, const struct trial *t);
+
+/* Whether the file is still there, under any counter. */
+bool trial_entry_exists(const struct change *c, const struct trial *t);
+
+#endif
