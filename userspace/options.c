@@ -35,6 +35,7 @@ static const struct {
 	{ 'w', "reboot", NULL, "reboot at once" },
 	{ 'b', "boot", NULL, "judge this boot, and do what follows from it" },
 	{ 'W', "watch", NULL, "end a trial that has no verdict by its deadline" },
+	{ 'l', "lines", "N", "only the last N of the history" },
 	{ 'h', "help", NULL, "this text" },
 	{ 'V', "version", NULL, "version of granule" },
 };
@@ -55,6 +56,7 @@ const struct command commands[] = {
 	{ "register", "", "write entries for the kernels in /boot", 0, 0, "nfkioptI", cmd_register },
 	{ "unregister", "ID|RELEASE...", "remove entries that register wrote", 0, -1, "naf", cmd_unregister },
 	{ "install", "", "put the boot manager on the ESP", 0, 0, "nfrvO", cmd_install },
+	{ "history", "", "what was booted, and what came of it", 0, 0, "l", cmd_history },
 	{ NULL, NULL, NULL, 0, 0, NULL, NULL },
 };
 
@@ -130,6 +132,9 @@ static void take(struct options *o, char letter, char *value)
 		break;
 	case 'f':
 		o->force = true;
+		break;
+	case 'l':
+		o->lines = value;
 		break;
 	case 'x':
 		o->expect = value;

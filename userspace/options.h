@@ -11,7 +11,7 @@ struct options {
 	bool bad;         /* a value was not acceptable */
 	const char *root; /* "/" if not given; no final slash otherwise */
 	const char *esp_path, *boot_path, *expect, *kernel, *kernel_options, *title;
-	const char *tries, *deadline;
+	const char *tries, *deadline, *lines;
 	struct strings initrds, page_sizes; /* as given */
 	char **arguments;                   /* behind the command, NULL-terminated */
 	int n_arguments;
@@ -36,6 +36,7 @@ int cmd_once(const struct options *o);
 int cmd_try(const struct options *o);
 int cmd_verify(const struct options *o);
 int cmd_rollback(const struct options *o);
+int cmd_history(const struct options *o);
 int cmd_register(const struct options *o);
 int cmd_unregister(const struct options *o);
 int cmd_install(const struct options *o);

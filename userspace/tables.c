@@ -17,6 +17,15 @@ struct libscols_table *table_new(const char *const *columns)
 	return table;
 }
 
+void table_wrap_last(struct libscols_table *table)
+{
+	struct libscols_column *last = scols_table_get_column(table, scols_table_get_ncols(table) - 1);
+
+	scols_column_set_flags(last, SCOLS_FL_WRAP);
+	scols_column_set_safechars(last, "\n");
+	scols_column_set_wrapfunc(last, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL);
+}
+
 void table_add(struct libscols_table *table, const char *const *cells)
 {
 	struct libscols_line *line = scols_table_new_line(table, NULL);

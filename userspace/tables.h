@@ -8,6 +8,8 @@
 /* A table with these column headers (NULL-terminated). The last column is cut when a line is too long for a
  * terminal. */
 struct libscols_table *table_new(const char *const *columns);
+/* Line feeds in the last column begin a new line of it. */
+void table_wrap_last(struct libscols_table *table);
 /* Adds a row with as many cells as columns; NULL is an empty one. */
 void table_add(struct libscols_table *table, const char *const *cells);
 /* Prints it; nothing for a table without rows. */

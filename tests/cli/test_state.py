@@ -419,4 +419,6 @@ def test_a_full_disk_at_any_write_is_one_line_and_leaves_each_record_old_or_new(
         out = state.ok("lock", "verified", "trial", "history")
         assert out.split()[1] in ("0.conf", "a.conf", "b.conf") and '"zero"' in out and out.endswith("damaged 0\n"), at
         assert not [n for n in state.names() if "damaged" in n or n.endswith(".tmp")]
+        if "history.jsonl" in done.stderr:
+            assert state.texts() == (["zero"], 0), "a line that was not written is not there"
     assert at > 15, "the faults were not reached"
