@@ -15,21 +15,20 @@
 #include "identity.h"
 #include "image_file.h"
 #include "kernels.h"
+#include "loaders/loader.h"
+#include "protection.h"
 #include "registry.h"
 #include "safe_file.h"
 #include "settings.h"
 #include "system.h"
-#include "variables.h"
 
 struct work {
 	const struct options *o;
-	struct places places;
-	struct entry_set set; /* as it was before */
-	struct actions actions;
+	struct change c; /* the set as it was before, until all is written */
 	struct identity identity;
+	struct protection protection;
 	const char *token, *machine_id; /* of it */
 	char *title, *options;
-	char *running;            /* id of the entry that runs; NULL if not known */
 	enum entry_volume volume; /* that is written to */
 	page_size_set sizes;      /* wanted for selectable kernels */
 	enum page_size first;     /* class that sorts first */
@@ -42,7 +41,7 @@ static char *path_on_partition(const struct work *w, const char *path)
 {
 	char real[PATH_MAX], boot[PATH_MAX];
 
-	if (!realpath(path, real) || !realpath(w->places.boot, boot))
+	if (!realpath(path, real) || !realpath(w->c.places.boot, boot))
 		return NULL;
 	size_t n = strlen(boot);
 	return strncmp(real, boot, n) == 0 && real[n] == '/' ? xstrdup(real + n) : NULL;
@@ -52,17 +51,17 @@ static int check_space(const struct work *w, const char *path, size_t size)
 {
 	struct statvfs st;
 
-	if (statvfs(w->places.boot, &st) < 0 || (uint64_t)st.f_bavail * st.f_frsize >= size + (1 << 16))
+	if (statvfs(w->c.places.boot, &st) < 0 || (uint64_t)st.f_bavail * st.f_frsize >= size + (1 << 16))
 		return 0;
-	complain("%s: no room on %s: %zu KiB are needed, %llu KiB are free", path, w->places.boot, size >> 10,
-		 (unsigned long long)((uint64_t)st.f_bavail * st.f_frsize >> 10));
+	complain("%s: no room on %s: %zu KiB are needed, %llu KiB are free", path, w->c.places.boot,
+		 size >> 10, (unsigned long long)((uint64_t)st.f_bavail * st.f_frsize >> 10));
 	return -ENOSPC;
 }
 
 /* Stores content on the partition unless it is there. Returns 0 or -errno after one printed line. */
 static int store(struct work *w, const char *source, const char *target, const void *data, size_t size)
 {
-	_cleanup_free_ char *path = path_join(w->places.boot, target);
+	_cleanup_free_ char *path = path_join(w->c.places.boot, target);
 	struct stat st;
 
 	if (stat(path, &st) == 0 && (size_t)st.st_size == size)
@@ -76,7 +75,7 @@ static int store(struct work *w, const char *source, const char *target, const v
 		complain("%s: cannot be written: %s", path, strerror(-r));
 		return r;
 	}
-	action(&w->actions, "copied %s to %s", source, path);
+	action(&w->c.actions, "copied %s to %s", source, path);
 	return 0;
 }
 
@@ -149,6 +148,15 @@ static int place_initrds(struct work *w, const char *name, struct strings *ret)
 
 /* ---- entries ---- */
 
+/* What runs, and what was verified last: during a trial the two differ. */
+static bool is_known_good(const struct work *w, const struct entry *e)
+{
+	const char *verified = w->protection.verified.current.entry;
+
+	return (w->protection.selected && protection_runs(&w->protection, e)) ||
+	       (verified && span_equal_nocase(e->id, span_of(verified)));
+}
+
 /* The entry that runs is known to boot. A new command line, which may hold a mistake, does not replace its
  * own unless that is insisted on; other entries show first whether it works. */
 static bool keeps_options(const struct work *w, const struct entry *there, const char *text)
@@ -157,7 +165,7 @@ static bool keeps_options(const struct work *w, const struct entry *there, const
 	_cleanup_free_ char *options = xalloc(size);
 	struct bls_entry fresh;
 
-	return !w->o->force && w->running && span_equal_nocase(there->id, span_of(w->running)) &&
+	return !w->o->force && is_known_good(w, there) &&
 	       bls_parse(span_of(text), options, size, &fresh, &offset) == 0 &&
 	       !span_equal(fresh.options, there->bls.options);
 }
@@ -165,14 +173,20 @@ static bool keeps_options(const struct work *w, const struct entry *there, const
 static int write_entry(struct work *w, const struct registration *r)
 {
 	_cleanup_free_ char *file_name = registry_file_name(w->token, r->name, r->page_size);
-	_cleanup_free_ char *path = xprintf("%s/loader/entries/%s", w->places.boot, file_name);
-
-	_cleanup_free_ char *text = registry_text(r, w->first);
-	if (!text)
-		return -EINVAL;
+	_cleanup_free_ char *path = xprintf("%s/loader/entries/%s", w->c.places.boot, file_name);
 
 	/* The same entry may stand there with a boot counter in its name. */
-	const struct entry *there = entry_set_by_id(&w->set, file_name);
+	const struct entry *there = entry_set_by_id(&w->c.set, file_name);
+	char *plain = registry_text(r, w->first);
+	if (!plain)
+		return -EINVAL;
+	_cleanup_free_ char *text = there ? registry_keep_lines(plain, loaded(there)->text) : plain;
+	if (there && !identity_owns(&w->identity, there)) {
+		complain("%s: belongs to another system, left alone; write another word to "
+			 "/etc/kernel/entry-token",
+			 loaded(there)->source);
+		return -EEXIST;
+	}
 	if (there && !there->bls.from_granule && !w->o->force) {
 		complain("%s: exists and was not written by granule; --force replaces it", path);
 		return -EEXIST;
@@ -182,7 +196,7 @@ static int write_entry(struct work *w, const struct registration *r)
 		return 0;
 	if (there && keeps_options(w, there, text)) {
 		if (!w->o->json)
-			say(stdout, "%s is what runs: it keeps its command line (--force rewrites it)",
+			say(stdout, "%s is known to boot: it keeps its command line (--force rewrites it)",
 			    file_name);
 		return 0;
 	}
@@ -191,7 +205,7 @@ static int write_entry(struct work *w, const struct registration *r)
 		complain("%s: cannot be written: %s", path, strerror(-error));
 		return error;
 	}
-	action(&w->actions, "wrote %s", path);
+	action(&w->c.actions, "wrote %s", path);
 	/* It has a counter in its name, or is on the other partition. */
 	if (there && (!in_place || strcmp(loaded(there)->file_name, file_name) != 0)) {
 		const char *twin = loaded(there)->source;
@@ -199,7 +213,7 @@ static int write_entry(struct work *w, const struct registration *r)
 		if (error < 0)
 			complain("%s: cannot be removed: %s", twin, strerror(-error));
 		else
-			action(&w->actions, "removed %s", twin);
+			action(&w->c.actions, "removed %s", twin);
 	}
 	return 0;
 }
@@ -207,8 +221,8 @@ static int write_entry(struct work *w, const struct registration *r)
 /* An entry of somebody else that starts the same fixed kernel: another one would only be its double. */
 static const struct entry *foreign_twin(const struct work *w, const char *linux_path, enum image_kind kind)
 {
-	for (size_t i = 0; kind != IMAGE_SELECTABLE && i < w->set.n; i++) {
-		const struct entry *e = w->set.entries[i];
+	for (size_t i = 0; kind != IMAGE_SELECTABLE && i < w->c.set.n; i++) {
+		const struct entry *e = w->c.set.entries[i];
 		if (!e->bls.from_granule && e->volume == w->volume &&
 		    path_same(e->bls.path, span_of(linux_path)))
 			return e;
@@ -351,7 +365,7 @@ static int register_kernel(struct work *w, const struct kernel_file *kernel)
 /* The specification asks for a file that says what kind of entries the folder holds. */
 static int write_srel(struct work *w)
 {
-	_cleanup_free_ char *path = path_join(w->places.boot, "loader/entries.srel");
+	_cleanup_free_ char *path = path_join(w->c.places.boot, "loader/entries.srel");
 	int r;
 
 	if (path_exists(path))
@@ -360,7 +374,7 @@ static int write_srel(struct work *w)
 	if (r < 0)
 		complain("%s: cannot be written: %s", path, strerror(-r));
 	else
-		action(&w->actions, "wrote %s", path);
+		action(&w->c.actions, "wrote %s", path);
 	return r;
 }
 
@@ -403,9 +417,9 @@ static bool is_source(const struct work *w, const struct kernel_file *kernel, co
 
 static void say_stale(const struct work *w, const struct kernel_files *kernels)
 {
-	for (size_t i = 0; i < w->set.n && !w->o->json; i++) {
-		const struct entry *e = w->set.entries[i];
-		bool found = !e->bls.from_granule;
+	for (size_t i = 0; i < w->c.set.n && !w->o->json; i++) {
+		const struct entry *e = w->c.set.entries[i];
+		bool found = !e->bls.from_granule || e->bls.trial || !identity_owns(&w->identity, e);
 
 		for (size_t k = 0; k < kernels->n; k++)
 			found = found || is_source(w, &kernels->items[k], e);
@@ -422,20 +436,21 @@ static enum page_size leading_class(const struct work *w)
 	struct next_boot by_default;
 	bool any = false;
 
-	if (w->set.policy != PAGE_SIZE_UNKNOWN)
-		return w->set.policy;
-	for (size_t i = 0; i < w->set.n; i++) {
-		const struct entry *e = w->set.entries[i];
+	if (w->c.set.policy != PAGE_SIZE_UNKNOWN)
+		return w->c.set.policy;
+	for (size_t i = 0; i < w->c.set.n; i++) {
+		const struct entry *e = w->c.set.entries[i];
+		bool ours = e->bls.from_granule && !e->bls.trial && identity_owns(&w->identity, e);
 		_cleanup_free_ char *key = registry_sort_key(e->page_size, e->page_size);
 
-		any = any || e->bls.from_granule;
-		if (e->bls.from_granule && span_equal(e->bls.sort_key, span_of(key)))
+		any = any || ours;
+		if (ours && span_equal(e->bls.sort_key, span_of(key)))
 			return e->page_size;
 	}
 	if (any)
 		return PAGE_SIZE_UNKNOWN;
 	/* The first entries of ours: like the default, or like what runs where there is none. */
-	default_boot(&w->set, &by_default);
+	default_boot(&w->c.set, &by_default);
 	if (by_default.entry)
 		return by_default.entry->page_size;
 	return system_is_other(w->o) ? PAGE_SIZE_UNKNOWN : page_size_from_bytes(system_page_size());
@@ -443,49 +458,76 @@ static enum page_size leading_class(const struct work *w)
 
 static int work_start(const struct options *o, struct work *w)
 {
-	*w = (struct work){ .o = o, .actions = { .options = o } };
-	if (places_find(o, &w->places) < 0)
-		return -ENOENT;
-	w->volume = w->places.xbootldr ? VOLUME_XBOOTLDR : VOLUME_OWN;
-	int r = places_lock(&w->places);
-	if (r == 0)
-		r = entry_set_load(o, &w->places, &w->set);
+	int r = change_start(o, &w->c);
+
 	if (r < 0)
 		return r;
-	r = read_sizes(o, w->set.cpu, &w->sizes);
-	if (r < 0)
-		return r;
+	w->volume = w->c.places.xbootldr ? VOLUME_XBOOTLDR : VOLUME_OWN;
+	protection_read(o, &w->protection);
 	identity_read(o, &w->identity);
 	w->token = w->identity.token;
+	w->machine_id = w->identity.machine_id;
+	r = read_sizes(o, w->c.set.cpu, &w->sizes);
+	if (r < 0)
+		return r;
 	w->options = kernels_options(o);
 	if (!w->token)
 		complain("no name for this system: write one word to /etc/kernel/entry-token");
 	if (!w->token || !w->options)
 		return -ENOENT;
-	w->machine_id = w->identity.machine_id;
 	w->title = o->title ? xstrdup(o->title) : system_os_release(o, "PRETTY_NAME");
 	if (!w->title)
 		w->title = xstrdup("Linux");
-	w->running = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
 	w->first = leading_class(w);
 	return 0;
 }
 
 static void work_free(struct work *w)
 {
-	entry_set_free(&w->set);
-	places_free(&w->places);
+	change_free(&w->c);
+	protection_free(&w->protection);
 	identity_free(&w->identity);
 	free(w->title);
 	free(w->options);
-	free(w->running);
+}
+
+/* Content that was replaced: its old files have no entry now. `before` are the entries as they were. */
+static void collect(struct work *w, const struct entry_set *before)
+{
+	for (enum entry_volume v = VOLUME_OWN; v < N_VOLUMES; v++) {
+		const char *partition = places_folder(&w->c.places, v);
+		struct mentions mentions;
+
+		if (!partition)
+			continue;
+		mentions_read(partition, &mentions);
+		for (size_t i = 0; i < before->n; i++) {
+			const struct entry *e = before->entries[i];
+			if (e->volume == v && identity_owns(&w->identity, e))
+				registry_collect(&w->c.actions, partition, &mentions, e->bls.path);
+		}
+		mentions_free(&mentions);
+	}
+}
+
+/* After the entries were written. */
+static int finish(struct work *w)
+{
+	struct entry_set before = w->c.set;
+	int r = entry_set_load(w->o, &w->c.places, &w->c.set);
+
+	if (r == 0)
+		r = loader_follow_policy(&w->c);
+	if (r == 0)
+		collect(w, &before);
+	entry_set_free(&before);
+	return r;
 }
 
 int cmd_register(const struct options *o)
 {
 	struct kernel_files kernels = { 0 };
-	struct entry_set after;
-	struct work w;
+	struct work w = { .o = o };
 	int exit_code = EXIT_FAILED;
 
 	if (work_start(o, &w) < 0)
@@ -499,22 +541,14 @@ int cmd_register(const struct options *o)
 		goto out;
 	for (size_t i = 0; i < kernels.n; i++)
 		if (register_kernel(&w, &kernels.items[i]) < 0)
-			w.actions.failed = true;
+			w.c.actions.failed = true;
 	if (!o->kernel)
 		say_stale(&w, &kernels);
-
-	if (entry_set_load(o, &w.places, &after) < 0)
+	if (!o->dry_run && finish(&w) < 0)
 		goto out;
-	/* Content that was replaced: its old files have no entry now. */
-	for (size_t i = 0; i < w.set.n && !o->dry_run; i++) {
-		const struct entry *e = w.set.entries[i];
-		registry_collect(&w.actions, places_folder(&w.places, e->volume), e->bls.path);
-	}
 	/* What was not written cannot be booted: no word about the next boot then. */
-	exit_code = actions_finish(&w.actions, o->dry_run ? NULL : &after);
-	entry_set_free(&after);
+	exit_code = actions_finish(&w.c.actions, o->dry_run ? NULL : &w.c.set);
 out:
-	strings_free(&w.actions.done);
 	kernels_free(&kernels);
 	work_free(&w);
 	return exit_code;

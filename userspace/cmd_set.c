@@ -30,7 +30,12 @@ static bool policy_leads_somewhere(const struct change *c, enum page_size size)
 
 	if (own && (own == newest || !loader_of(&c->set)->policies))
 		return true;
-	if (newest)
+	if (newest && !own && newest->counter.present)
+		complain("%s: counts its tries, which %s does not heed in a default; boot it with 'granule "
+			 "once' and let systemd-bless-boot take the counter away (--force stores the policy "
+			 "all the same)",
+			 loaded(newest)->id, c->set.loader);
+	else if (newest)
 		complain(
 			"%s: is the newest entry with %s pages, and another system's; set one of this system "
 			"by its id (--force stores the policy all the same)",

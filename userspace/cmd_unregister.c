@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "entry_read.h"
+#include "identity.h"
+#include "loaders/loader.h"
+#include "protection.h"
 #include "registry.h"
 #include "safe_file.h"
-#include "system.h"
-#include "env_file.h"
-#include "wishes.h"
 
 static bool named_by(const struct entry *e, const char *word)
 {
@@ -22,13 +23,6 @@ static bool is_chosen(const struct options *o, const struct entry *e)
 		if (named_by(e, o->arguments[i]))
 			return true;
 	return false;
-}
-
-/* The entry that this system came from, or could have: it must stay bootable. */
-static bool is_running(const struct entry *e, const char *selected, const char *release)
-{
-	return (selected && span_equal_nocase(e->id, span_of(selected))) ||
-	       (!selected && release && entry_has_release(e, release));
 }
 
 static int check_arguments(const struct options *o, const struct entry_set *set)
@@ -61,101 +55,143 @@ static int remove_entry(struct actions *a, const struct entry *e)
 	return r;
 }
 
+struct removal {
+	struct change c;
+	struct identity identity;
+	struct protection protection;
+	struct entry **gone; /* taken out of the set, owned */
+	size_t n_gone;
+};
+
 /* Why an entry must stay unless --force is given; NULL if it may go. */
-static const char *reason_to_keep(const struct options *o, const struct entry *e,
-				  const struct entry *by_default, const char *selected, const char *release)
+static const char *reason_to_keep(const struct removal *r, const struct entry *e,
+				  const struct entry *by_default)
 {
-	if (o->force)
+	if (r->c.o->force)
 		return NULL;
-	if (is_running(e, selected, release))
-		return "is the running system's";
+	const char *reason = protection_reason(&r->protection, e);
+	if (reason)
+		return reason;
 	/* With --all the owner leaves granule: nothing of ours will be the default. */
-	return e == by_default && !o->all ? "is what boots by default" : NULL;
+	return e == by_default && !r->c.o->all ? "is what boots by default" : NULL;
 }
 
-/* *ret_armed: a one-shot named one of those that were removed. */
-static void remove_chosen(const struct options *o, const struct entry_set *set, struct actions *a,
-			  bool *ret_armed)
+/* Whether an entry that is asked for can go; says why not. */
+static bool may_go(struct removal *r, const struct entry *e, const struct entry *by_default)
 {
-	struct span oneshot = choose_asked(&set->input, RULE_ONESHOT);
-	_cleanup_free_ char *selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
-	_cleanup_free_ char *release = system_release(o);
+	const char *why = NULL;
+
+	if (!e->bls.from_granule && !e->bls.trial)
+		why = "was not written by granule, left alone";
+	else if (!identity_owns(&r->identity, e) && (r->c.o->all || !r->c.o->force))
+		why = "belongs to another system, left alone";
+	if (why && r->c.o->all)
+		return false;
+	if (why) {
+		complain("%s: %s", loaded(e)->id, why);
+		r->c.actions.failed = true;
+		return false;
+	}
+	const char *keep = reason_to_keep(r, e, by_default);
+	if (!keep)
+		return true;
+	complain("%s: %s, left alone (--force removes it)", loaded(e)->id, keep);
+	r->c.actions.failed = r->c.actions.failed || !r->c.o->all;
+	return false;
+}
+
+/* Takes what goes out of the set, in memory, so that everything from here on is decided without it. */
+static void take_out(struct removal *r)
+{
+	struct entry_set *set = &r->c.set;
 	struct next_boot by_default;
+	size_t kept = 0;
 
-	*ret_armed = false;
 	default_boot(set, &by_default);
+	r->gone = xalloc(set->n * sizeof(struct entry *));
 	for (size_t i = 0; i < set->n; i++) {
-		const struct entry *e = set->entries[i];
+		struct entry *e = set->entries[i];
+		if (is_chosen(r->c.o, e) && may_go(r, e, by_default.entry))
+			r->gone[r->n_gone++] = e;
+		else
+			set->entries[kept++] = e;
+	}
+	set->n = kept;
+	entry_set_input(set);
+}
 
-		if (!is_chosen(o, e))
+static bool is_gone(const struct removal *r, struct span pattern)
+{
+	for (size_t i = 0; i < r->n_gone; i++)
+		if (entry_matches(r->gone[i], pattern))
+			return true;
+	return false;
+}
+
+/* A one-shot that names nothing any more would only make the next boot fall back. */
+static int clear_oneshot(struct removal *r)
+{
+	struct span oneshot = choose_asked(&r->c.set.input, RULE_ONESHOT);
+
+	for (size_t i = 0; i < r->c.set.n; i++)
+		if (entry_matches(r->c.set.entries[i], oneshot))
+			return 0;
+	return is_gone(r, oneshot) ? loader_of(&r->c.set)->disarm(&r->c) : 0;
+}
+
+static void collect(struct removal *r)
+{
+	for (enum entry_volume v = VOLUME_OWN; v < N_VOLUMES; v++) {
+		const char *partition = places_folder(&r->c.places, v);
+		struct mentions mentions;
+
+		if (!partition)
 			continue;
-		if (!e->bls.from_granule) {
-			if (!o->all) {
-				complain("%s: was not written by granule, left alone", loaded(e)->id);
-				a->failed = true;
-			}
-			continue;
-		}
-		const char *keep = reason_to_keep(o, e, by_default.entry, selected, release);
-		if (keep) {
-			complain("%s: %s, left alone (--force removes it)", loaded(e)->id, keep);
-			a->failed = a->failed || !o->all;
-			continue;
-		}
-		if (remove_entry(a, e) < 0)
-			a->failed = true;
-		else if (entry_matches(e, oneshot))
-			*ret_armed = true;
+		mentions_read(partition, &mentions);
+		for (size_t i = 0; i < r->n_gone; i++)
+			if (r->gone[i]->volume == v)
+				registry_collect(&r->c.actions, partition, &mentions, r->gone[i]->bls.path);
+		mentions_free(&mentions);
 	}
 }
 
-/* After a removal. A one-shot that names nothing any more would only make the next boot fall back. */
-static void clear_oneshot(struct actions *a, struct entry_set *set, const struct places *places)
+/* What is wanted must not hang on what goes: wishes first, then entries, then files. */
+static int remove_all(struct removal *r)
 {
-	for (size_t i = 0; i < set->n && !a->options->dry_run; i++)
-		if (entry_matches(set->entries[i], choose_asked(&set->input, RULE_ONESHOT)))
-			return;
-	int r = set->oneshot ? wish_variable(a, set, "LoaderEntryOneShot", NULL) : 0;
+	int result = loader_follow_policy(&r->c);
 
-	if (r == 0)
-		r = wish_env_clear(a, set, places, 1u << RULE_ONESHOT);
-	a->failed = a->failed || r < 0;
+	if (result == 0)
+		result = clear_oneshot(r);
+	for (size_t i = 0; i < r->n_gone && result == 0; i++)
+		result = remove_entry(&r->c.actions, r->gone[i]);
+	if (result == 0 && !r->c.o->dry_run)
+		collect(r);
+	return result;
 }
 
 int cmd_unregister(const struct options *o)
 {
-	struct actions actions = { .options = o };
-	struct places places;
-	struct entry_set set, after;
-	int exit_code = EXIT_FAILED;
-	bool armed;
+	struct removal r = { 0 };
+	int result;
 
 	if (!o->n_arguments && !o->all) {
 		complain("unregister: name an entry or a release, or give --all");
 		return EXIT_USAGE;
 	}
-	if (places_find(o, &places) < 0)
+	if (change_start(o, &r.c) < 0)
 		return EXIT_FAILED;
-	if (places_lock(&places) < 0 || entry_set_load(o, &places, &set) < 0)
-		goto out_places;
-	if (check_arguments(o, &set) < 0)
-		goto out;
-	remove_chosen(o, &set, &actions, &armed);
-	if (entry_set_load(o, &places, &after) < 0)
-		goto out;
-	if (armed)
-		clear_oneshot(&actions, &after, &places);
-	for (size_t i = 0; i < set.n && !o->dry_run; i++) {
-		const struct entry *e = set.entries[i];
-		if (e->bls.from_granule)
-			registry_collect(&actions, places_folder(&places, e->volume), e->bls.path);
-	}
-	exit_code = actions_finish(&actions, o->dry_run ? NULL : &after);
-	entry_set_free(&after);
-out:
-	strings_free(&actions.done);
-	entry_set_free(&set);
-out_places:
-	places_free(&places);
+	identity_read(o, &r.identity);
+	protection_read(o, &r.protection);
+	result = check_arguments(o, &r.c.set);
+	if (result == 0)
+		take_out(&r);
+	if (r.n_gone)
+		result = remove_all(&r);
+	int exit_code = change_end(&r.c, result);
+	for (size_t i = 0; i < r.n_gone; i++)
+		entry_free(loaded(r.gone[i]));
+	free(r.gone);
+	identity_free(&r.identity);
+	protection_free(&r.protection);
 	return exit_code;
 }

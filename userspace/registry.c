@@ -12,6 +12,7 @@
 #include "system.h"
 
 #define HASH_DIGITS 16
+#define STEM_MAX 7 /* "initrd-" */
 
 char *registry_file_name(const char *token, const char *name, enum page_size size)
 {
@@ -105,6 +106,42 @@ char *registry_text(const struct registration *r, enum page_size first)
 	return result;
 }
 
+/* Whether a line of an entry is one that is written anew, or means nothing. */
+static bool is_own_line(struct span line)
+{
+	static const char *const keys[] = { "title",   "version", "machine-id",  "sort-key",   "architecture",
+					    "linux",   "initrd",  "options",     "efi",        "uki",
+					    "uki-url", "profile", BLS_KEY_IMAGE, BLS_KEY_TRIAL };
+	size_t n = 0;
+
+	while (n < line.n && !char_is_space(line.p[n]))
+		n++;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (span_equal(span_cut(line, 0, n), span_of(keys[i])))
+			return true;
+	return n == line.n && line.p[0] != '#';
+}
+
+char *registry_keep_lines(char *taken, const char *old)
+{
+	_cleanup_free_ char *text = taken, *result = xalloc(strlen(taken) + strlen(old) + 2);
+	struct text t = text_in(result, strlen(taken) + strlen(old) + 2);
+
+	text_add(&t, span_of(text));
+	for (size_t length; *old; old += length + (old[length] != 0)) {
+		length = strcspn(old, "\r\n");
+		struct span line = span_trim((struct span){ old, length });
+		if (!line.n || is_own_line(line))
+			continue;
+		text_add(&t, line);
+		text_add(&t, SPAN("\n"));
+	}
+	result[t.n] = 0;
+	char *kept = result;
+	result = NULL;
+	return kept;
+}
+
 /* ---- sort keys ---- */
 
 static int resort(struct actions *a, struct loaded_entry *e, enum page_size first)
@@ -133,7 +170,8 @@ int registry_sort(struct actions *a, struct entry_set *set, enum page_size first
 
 	identity_read(a->options, &identity);
 	for (size_t i = 0; i < set->n && r == 0; i++)
-		if (set->entries[i]->bls.from_granule && identity_owns(&identity, set->entries[i]))
+		if (set->entries[i]->bls.from_granule && !set->entries[i]->bls.trial &&
+		    identity_owns(&identity, set->entries[i]))
 			r = resort(a, loaded(set->entries[i]), first);
 	identity_free(&identity);
 	return r;
@@ -193,16 +231,34 @@ static void unify(char *text, size_t size)
 	text[out] = 0;
 }
 
-/* Whether any file in loader/entries mentions "FOLDER/FILE", whatever it is otherwise: written by hand, for
- * another machine, or not understood. A file that cannot be read may mention it. */
-static bool is_named(const char *partition, const char *path)
+/* What comes behind the last slash of a path of ours. */
+static bool is_stem(const char *at)
+{
+	return strncmp(at, "linux-", 6) == 0 || strncmp(at, "initrd-", 7) == 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strncmp(*(const char *const *)a, *(const char *const *)b, STEM_MAX + HASH_DIGITS);
+}
+
+static void add_text(struct mentions *m, const char *text, size_t size)
+{
+	m->text = xrealloc(m->text, m->size + size + 2);
+	memcpy(m->text + m->size, text, size);
+	unify(m->text + m->size, size);
+	m->size += strlen(m->text + m->size);
+	m->text[m->size++] = '\n';
+	m->text[m->size] = 0;
+}
+
+void mentions_read(const char *partition, struct mentions *ret)
 {
 	_cleanup_free_ char *folder = path_join(partition, "loader/entries");
-	_cleanup_free_ char *wanted = xstrdup(path);
 	_cleanup_dir_ DIR *dir = opendir(folder);
 	struct dirent *d;
 
-	unify(wanted, strlen(wanted));
+	*ret = (struct mentions){ .all = !dir && errno != ENOENT };
 	while (dir && (d = readdir(dir))) {
 		_cleanup_free_ char *file = path_join(folder, d->d_name);
 		_cleanup_free_ char *text = NULL;
@@ -211,15 +267,55 @@ static bool is_named(const char *partition, const char *path)
 		if (d->d_name[0] == '.')
 			continue;
 		if (read_file(file, 0, &text, &size) < 0)
-			return true;
-		unify(text, size);
-		if (strstr(text, wanted[0] == '/' ? wanted + 1 : wanted))
-			return true;
+			ret->all = true;
+		else
+			add_text(ret, text, size);
 	}
-	return !dir && errno != ENOENT;
+	for (size_t i = 1; i < ret->size; i++) {
+		if (ret->text[i - 1] != '/' || !is_stem(ret->text + i))
+			continue;
+		if (!(ret->n & (ret->n - 1)))
+			ret->at = xrealloc(ret->at, (ret->n ? 2 * ret->n : 1) * sizeof(*ret->at));
+		ret->at[ret->n++] = ret->text + i;
+	}
+	if (ret->n)
+		qsort(ret->at, ret->n, sizeof(*ret->at), by_text);
 }
 
-void registry_collect(struct actions *a, const char *partition, struct span path)
+void mentions_free(struct mentions *m)
+{
+	free(m->text);
+	free(m->at);
+	*m = (struct mentions){ 0 };
+}
+
+/* Whether "/FOLDER/FILE", of ours, is mentioned, whatever comes before and behind it. */
+static bool is_named(const struct mentions *m, const char *path)
+{
+	_cleanup_free_ char *wanted = xstrdup(path);
+	size_t low = 0, high = m->n;
+
+	if (m->all)
+		return true;
+	unify(wanted, strlen(wanted));
+	const char *name = strrchr(wanted, '/') + 1, *start = wanted + (wanted[0] == '/');
+	size_t before = (size_t)(name - start);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (strncmp(m->at[middle], name, strlen(name)) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < m->n && strncmp(m->at[low], name, strlen(name)) == 0; low++)
+		if ((size_t)(m->at[low] - m->text) >= before &&
+		    memcmp(m->at[low] - before, start, before) == 0)
+			return true;
+	return false;
+}
+
+void registry_collect(struct actions *a, const char *partition, const struct mentions *mentions,
+		      struct span path)
 {
 	_cleanup_free_ char *folder = xstrndup(path);
 	struct dirent *d;
@@ -231,7 +327,7 @@ void registry_collect(struct actions *a, const char *partition, struct span path
 	_cleanup_dir_ DIR *dir = opendir(real);
 	while (dir && (d = readdir(dir))) {
 		_cleanup_free_ char *candidate = xprintf("%s/%s", folder, d->d_name);
-		if (!owns_name(d->d_name) || is_named(partition, candidate))
+		if (!owns_name(d->d_name) || is_named(mentions, candidate))
 			continue;
 		_cleanup_free_ char *file = path_join(real, d->d_name);
 		int r = safe_file_remove(file);

@@ -31,6 +31,10 @@ char *registry_sort_key(enum page_size size, enum page_size first);
  * the kernel obeys it. */
 char *registry_text(const struct registration *r, enum page_size first);
 
+/* Adds what an entry holds besides to the text that replaces it: keys that granule does not write, such as
+ * devicetree or grub_users, and comments. Frees `taken`. */
+char *registry_keep_lines(char *taken, const char *old);
+
 /* Rewrites the sort keys of all entries that granule wrote for this system, so that `first` is the leading
  * class. */
 int registry_sort(struct actions *a, struct entry_set *set, enum page_size first);
@@ -42,8 +46,22 @@ char *registry_content_path(const char *token, const char *name, const char *ste
 /* Whether a path was made by registry_content_path(). */
 bool registry_owns_path(struct span path);
 
-/* Removes files of ours in the folder of `path` that no file in loader/entries mentions any more; all on the
- * partition that is mounted here. Not for --dry-run. */
-void registry_collect(struct actions *a, const char *partition, struct span path);
+/* What the files in loader/entries of a partition mention, whatever they are otherwise: written by hand, for
+ * another machine, or not understood. */
+struct mentions {
+	char *text; /* of all of them, with paths in one spelling */
+	size_t size;
+	const char **at; /* where names such as those of registry_content_path() stand in it, sorted */
+	size_t n;
+	bool all; /* a file could not be read: it may mention everything */
+};
+
+void mentions_read(const char *partition, struct mentions *ret);
+void mentions_free(struct mentions *m);
+
+/* Removes files of ours in the folder of `path` that are not mentioned any more; all on the partition that is
+ * mounted here. Not for --dry-run. */
+void registry_collect(struct actions *a, const char *partition, const struct mentions *mentions,
+		      struct span path);
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A tree of files that stands for a machine, for runs of the command on the host."""
 
+import hashlib
 import json
 import os
 import struct
@@ -72,6 +73,28 @@ class System:
         lines = [f"title {entry_id}", f"version {version}", f"linux {path}", "options quiet"]
         lines += [f"{k.replace('_', '-')} {v}" for k, v in keys.items()]
         (entries / f"{entry_id}.conf").write_text("\n".join(lines) + "\n")
+
+    def record(self, name, record):
+        """A record of the state, as granule writes it."""
+        folder = self.root / "var/lib/granule"
+        folder.mkdir(parents=True, exist_ok=True)
+        line = json.dumps(record).encode()
+        head = {"granule": name, "version": 1, "sha256": hashlib.sha256(line).hexdigest()}
+        (folder / f"{name}.json").write_bytes(json.dumps(head).encode() + b"\n" + line + b"\n")
+
+    def verified(self, current, previous=None):
+        def choice(entry):
+            return entry and {"entry": entry, "page_size": "4k", "release": None, "wish": "none", "boot_id": None,
+                              "time": 0}
+
+        self.record("verified", {"current": choice(current), "previous": choice(previous), "baseline": None})
+
+    def trial(self, target, stage="armed"):
+        entry = target.replace(".conf", "-trial.conf")
+        self.record("trial", {"stage": stage, "target": target, "entry": entry, "file": entry, "volume": "esp",
+                              "page_size": "64k", "release": None, "by_size": True, "keep": False, "tries": 1,
+                              "used": 1, "deadline_s": 0, "boot_id": None, "judged_in": None, "esp": None, "dumps": [],
+                              "time": 0, "reason": None, "rebooted": False})
 
     def run(self, *arguments, root=True):
         command = [self.program, *arguments] + (["--root", self.root] if root else [])

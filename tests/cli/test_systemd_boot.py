@@ -68,11 +68,21 @@ def test_an_entry_with_a_counter_is_named_as_every_version_of_systemd_boot_reads
     machine.entry("os-x+3", images.arm64(3), version="9")
     machine.ok("once", "os-x")
     assert machine.variable("LoaderEntryOneShot") == "os-x*.conf" and next_id(machine) == "os-x.conf"
-    machine.ok("set", "64k")
+    machine.ok("set", "os-x")
     assert machine.variable("LoaderEntryDefault") == "os-x*.conf" and next_id(machine) == "os-x.conf"
     machine.entry("os-x-other", images.arm64(3), version="8")
     machine.ok("once", "os-x")
     assert machine.variable("LoaderEntryOneShot") == "os-x.conf", "a pattern that fits two entries is not used"
+
+
+def test_a_policy_takes_no_entry_that_counts_its_tries(machine):
+    """systemd-boot would go on to boot such a default when it has no tries left."""
+    machine.entry("test-9-64k+3", images.arm64(3), version="9", granule_image="64k")
+    machine.ok("set", "64k")
+    assert machine.variable("LoaderEntryDefault") == ENTRY["64k"]
+    (machine.efi / "loader/entries" / ENTRY["64k"]).unlink()
+    done = machine.run("set", "64k")
+    assert done.returncode == 1 and "test-9-64k.conf: counts its tries" in done.stderr
 
 
 @pytest.mark.parametrize("key, value", [("machine_id", "1" * 32), ("granule_image", "64k")])

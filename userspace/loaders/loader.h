@@ -39,8 +39,9 @@ struct loader {
 	/* Removes policy, default, preferred and one-shot. */
 	int (*set_none)(struct change *c);
 
-	/* Makes the policy of the set hold again; NULL if there is nothing to do for it. */
-	int (*follow_policy)(struct change *c);
+	/* Makes the policy of the set, for which this entry stands now, hold again; NULL if there is nothing
+	 * to do for it. */
+	int (*follow_policy)(struct change *c, const struct entry *e);
 };
 
 extern const struct loader loader_granule_boot, loader_systemd_boot, loader_other;
@@ -50,13 +51,14 @@ const struct loader *loader_of(const struct entry_set *set);
 /* The same by LoaderInfo, which may be NULL. */
 const struct loader *loader_by_info(const char *info);
 
-/* The entry that a policy stands for where the loader does not find it: the newest usable one of this
- * system's own; NULL. */
+/* The entry of this system's own that a policy stands for: the newest usable one; NULL. Where the loader does
+ * not find it anew at each boot, it is a good one: a default that still counts its tries would go on to boot
+ * when it has none left. */
 const struct entry *loader_policy_entry(const struct change *c, enum page_size size);
 
 /* After entries have changed: with a loader that does not know policies, makes the newest usable entry of the
- * policy, of this system's own, the default again. Nothing to do is success. A pending trial's entry is never
- * taken. */
+ * policy, of this system's own, the default again. Nothing to do is success. While a trial is pending nothing
+ * is changed; an entry that failed its trial is not taken. */
 int loader_follow_policy(struct change *c);
 
 #endif

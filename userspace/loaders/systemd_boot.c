@@ -137,13 +137,8 @@ static bool default_is_ours(const struct change *c, enum page_size size)
 	return true;
 }
 
-static int follow_policy(struct change *c)
+static int follow_policy(struct change *c, const struct entry *e)
 {
-	const struct entry *e = loader_policy_entry(c, c->set.policy);
-
-	/* What is gone, or cannot be started, systemd-boot passes over; then the order of the menu counts. */
-	if (!e)
-		return 0;
 	if (!default_is_ours(c, c->set.policy)) {
 		struct span now = choose_asked(&c->set.input, RULE_DEFAULT);
 		complain("the policy %s is not followed: the default is %.*s ('granule set %s' changes that)",
