@@ -46,7 +46,11 @@ static _Noreturn void become(const struct child *c, int out, int err, int report
 			close(null);
 		if (c->environment)
 			environ = (char **)(uintptr_t)c->environment;
-		execvp(c->arguments[0], (char **)(uintptr_t)c->arguments);
+		/* execvp() would try a shell on what is no program. */
+		if (strchr(c->arguments[0], '/'))
+			execv(c->arguments[0], (char **)(uintptr_t)c->arguments);
+		else
+			execvp(c->arguments[0], (char **)(uintptr_t)c->arguments);
 	}
 	error = errno;
 	while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)

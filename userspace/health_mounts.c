@@ -27,7 +27,7 @@ static struct libmnt_fs *in_fstab(struct libmnt_table *fstab, const char *target
 {
 	struct libmnt_fs *fs = fstab_line(fstab, target);
 
-	return fs && !mnt_fs_match_options(fs, "noauto") ? fs : NULL;
+	return fs && mnt_fs_get_option(fs, "noauto", NULL, NULL) != 0 ? fs : NULL;
 }
 
 /* Mounted when somebody looks, which may not have happened yet. */

@@ -144,12 +144,9 @@ bool source_is_tag(const char *source)
 
 char *source_path(const char *stable)
 {
-	if (source_is_tag(stable)) {
-		const char *equals = strchr(stable, '=');
-		_cleanup_free_ char *tag = xstrndup((struct span){ stable, (size_t)(equals - stable) });
-
-		return blkid_evaluate_tag(tag, equals + 1, NULL);
-	}
+	if (source_is_tag(stable))
+		/* Takes it apart itself: in fstab there may be quotes. */
+		return blkid_evaluate_tag(stable, NULL, NULL);
 	char *path = unescape(stable);
 	if (path_exists(path))
 		return path;

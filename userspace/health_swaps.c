@@ -18,7 +18,7 @@ static bool in_fstab(struct libmnt_table *fstab, const char *stable, const char 
 	while (fstab && iter && !found && mnt_table_next_fs(fstab, iter, &fs) == 0) {
 		const char *source = mnt_fs_get_source(fs);
 
-		if (!mnt_fs_is_swaparea(fs) || !source || mnt_fs_match_options(fs, "noauto"))
+		if (!mnt_fs_is_swaparea(fs) || !source || mnt_fs_get_option(fs, "noauto", NULL, NULL) == 0)
 			continue;
 		_cleanup_free_ char *there = source_path(source);
 		_cleanup_free_ char *name = stable_source(there ? there : source, NULL);
