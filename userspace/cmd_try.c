@@ -159,6 +159,8 @@ static int check_way_back(struct job *j, const struct entry *target)
 		       &findings);
 	findings_print(&findings, j->o->force);
 	bool refused = findings_refuse(&findings, j->o->force);
+	if (j->o->json)
+		j->change.actions.findings = findings_json(&findings);
 	findings_free(&findings);
 	return refused ? -EPERM : 0;
 }

@@ -155,13 +155,13 @@ static char *option_text(const struct option *option)
 }
 
 /* BootNext is obeyed whatever it names. */
-static bool find_boot_next(int current, const char *own_path, struct firmware_detour *ret)
+static void find_boot_next(int current, const char *own_path, struct firmware_detour *ret)
 {
 	int number = get_number("BootNext");
 	struct option option;
 
 	if (number == NO_NUMBER)
-		return false;
+		return;
 	bool known = option_read(number, &option);
 	if (number != current && !variable_boot_next_is_own() &&
 	    !(known && is_same_file(&option, own_path))) {
@@ -169,7 +169,6 @@ static bool find_boot_next(int current, const char *own_path, struct firmware_de
 		ret->what = option_text(&option);
 	}
 	option_free(&option);
-	return true;
 }
 
 void firmware_detour_find(const struct options *o, const struct places *places, const char *own_path,
@@ -181,8 +180,8 @@ void firmware_detour_find(const struct options *o, const struct places *places, 
 	size_t size;
 
 	*ret = (struct firmware_detour){ 0 };
-	if (find_boot_next(current, own_path, ret))
-		return;
+	find_boot_next(current, own_path, ret);
+	/* Whatever BootNext leads to, the boot after it, which may be the way back, goes by BootOrder. */
 	_cleanup_free_ uint8_t *order = get("BootOrder", &size);
 	for (size_t i = 0; order && !own && !ret->what && i + 1 < size; i += 2) {
 		struct option option;

@@ -164,6 +164,8 @@ int actions_finish(struct actions *a, const struct entry_set *set)
 		json_object_object_add(o, "dry_run", json_object_new_boolean(a->options->dry_run));
 		json_object_object_add(o, "actions", done);
 		json_object_object_add(o, "next", set ? json_next_boot(&next) : NULL);
+		if (a->findings)
+			json_object_object_add(o, "findings", a->findings);
 		json_print(o);
 	} else {
 		if (!a->done.n && !a->failed)

@@ -48,6 +48,7 @@ json_object *json_next_boot(const struct next_boot *next);
 struct actions {
 	const struct options *options;
 	struct strings done;
+	json_object *findings; /* goes into the JSON document, which takes it; NULL if there is none */
 	bool failed;
 };
 

@@ -88,8 +88,6 @@ static void read_drop_ins(const struct options *o, const char *folder, const cha
 	if (names.n)
 		qsort(names.items, names.n, sizeof(names.items[0]), by_name);
 	for (size_t i = 0; i < names.n; i++) {
-		if (i && strcmp(names.items[i], names.items[i - 1]) == 0)
-			continue;
 		for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++) {
 			_cleanup_free_ char *path =
 				xprintf("%s/%s/%s/%s", o->root, places[k], folder, names.items[i]);

@@ -58,14 +58,14 @@ static bool is_choice(const struct choice *choice, const struct entry *e)
 	return choice->entry && span_equal_nocase(e->id, span_of(choice->entry));
 }
 
-/* Something else than the target that was verified and can still boot, to be made the default by hand. */
-static const struct entry *other_verified(const struct check *k)
+/* An entry that was verified and can still boot, to be made the default by hand. */
+static const struct entry *usable_verified(const struct check *k)
 {
 	const struct choice *choices[] = { &k->v->current, &k->v->previous };
 
 	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
 		const struct entry *e = entry_set_by_id(&k->c->set, choices[i]->entry);
-		if (e && e != k->target && !entry_obstacle(&k->c->set, e))
+		if (e && !entry_obstacle(&k->c->set, e))
 			return e;
 	}
 	return NULL;
@@ -80,7 +80,7 @@ static const struct choice *verified_as(const struct check *k, const struct entr
 
 static void check_unverified(const struct check *k, const struct entry *e)
 {
-	const struct entry *other = other_verified(k);
+	const struct entry *other = usable_verified(k);
 
 	if (e == k->target)
 		add(k, WARNING, "target-is-default",
@@ -129,10 +129,10 @@ static void check_default(const struct check *k)
 	}
 	const char *obstacle = entry_obstacle(set, e);
 	if (obstacle) {
-		const struct entry *other = other_verified(k);
-		add(k, other ? WARNING : REFUSAL, "bad-default",
-		    "%s boots by default, but %s: make another entry the default ('granule set %s')",
-		    loaded(e)->id, obstacle, other ? loaded(other)->id : "ID");
+		/* Anything better would have been chosen instead. */
+		add(k, REFUSAL, "bad-default",
+		    "%s boots by default, but %s, and no other entry is better: repair or register one first",
+		    loaded(e)->id, obstacle);
 		return;
 	}
 	const struct choice *known = verified_as(k, e);
@@ -276,31 +276,17 @@ static void check_detours(const struct check *k)
 
 /* ---- where the verdict will be looked for ---- */
 
-static bool is_below(const char *path, const char *folder)
-{
-	size_t n = strlen(folder);
-
-	while (n && folder[n - 1] == '/')
-		n--;
-	return strncmp(path, folder, n) == 0 && (!path[n] || path[n] == '/');
-}
-
-/* What is mounted at a path: of what covers it, the last that was mounted. */
+/* What is mounted at an absolute path; the library's own search asks the running system. */
 static struct libmnt_fs *mount_of(struct libmnt_table *table, const char *path)
 {
-	struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
-	struct libmnt_fs *fs, *best = NULL;
-	size_t longest = 0;
+	_cleanup_free_ char *folder = xstrdup(path);
+	struct libmnt_fs *fs;
 
-	while (iter && mnt_table_next_fs(table, iter, &fs) == 0) {
-		const char *target = mnt_fs_get_target(fs);
-		if (!target || !is_below(path, target) || strlen(target) < longest)
-			continue;
-		longest = strlen(target);
-		best = fs;
+	while (!(fs = mnt_table_find_target(table, *folder ? folder : "/", MNT_ITER_BACKWARD)) && *folder) {
+		char *slash = strrchr(folder, '/');
+		*(slash ? slash : folder) = 0;
 	}
-	mnt_free_iter(iter);
-	return best;
+	return fs;
 }
 
 static bool is_memory(const char *type)
@@ -322,7 +308,7 @@ static bool is_volatile(struct libmnt_table *table, struct libmnt_fs *fs, const 
 		return true;
 	_cleanup_free_ char *path = xstrndup((struct span){ upper, n });
 	struct libmnt_fs *layer = mount_of(table, path);
-	const char *type = layer && layer != fs ? mnt_fs_get_fstype(layer) : NULL;
+	const char *type = layer ? mnt_fs_get_fstype(layer) : NULL;
 	return !type || is_memory(type) || strcmp(type, "overlay") == 0;
 }
 
