@@ -70,8 +70,12 @@ static void add(struct text *t, const char *s)
 	text_add(t, span_of(s));
 }
 
-/* Why a rule was passed over, after "RULE ASKED: ". */
-static void explain_outcome(const struct choose_input *in, enum choose_rule rule, enum choose_outcome o,
+const char *choose_rule_title(enum choose_rule rule)
+{
+	return rule_titles[rule];
+}
+
+void choose_outcome_explain(enum choose_rule rule, enum choose_outcome o, enum page_size policy,
 			    struct text *ret)
 {
 	switch (o) {
@@ -84,7 +88,7 @@ static void explain_outcome(const struct choose_input *in, enum choose_rule rule
 	case OUTCOME_UNSUPPORTED:
 		if (rule == RULE_POLICY) {
 			add(ret, "this CPU lacks ");
-			add(ret, page_size_title(in->policy));
+			add(ret, page_size_title(policy));
 			add(ret, " pages");
 		} else {
 			add(ret, "this CPU lacks its page size");
@@ -180,7 +184,7 @@ void choose_explain(const struct choose_input *in, const struct choose_result *r
 		add(ret, " ");
 		text_add(ret, choose_asked(in, r));
 		add(ret, ": ");
-		explain_outcome(in, r, o, ret);
+		choose_outcome_explain(r, o, in->policy, ret);
 	}
 	if (in->picked.n && result->rule != RULE_MENU) {
 		add(ret, "; ");

@@ -2,47 +2,14 @@
 #include <locale.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
+#include "history.h"
 #include "report.h"
-#include "state.h"
 #include "tables.h"
 
 /* Of the columns before the last one, with the blanks between them. */
 #define WIDTH_BEFORE_LAST 49
 #define WIDTH_MIN 80
-
-/* Text of a field; NULL if it is null, or is no text: whoever wrote the line may be newer. */
-static const char *text_of(json_object *line, const char *name)
-{
-	json_object *value;
-
-	return json_object_object_get_ex(line, name, &value) && json_object_is_type(value, json_type_string)
-		       ? json_object_get_string(value)
-		       : NULL;
-}
-
-/* The minute, by the clock on the wall of whoever reads it. */
-static char *time_text(const char *iso)
-{
-	struct tm tm = { 0 };
-	char text[40];
-	const char *end = iso ? strptime(iso, "%Y-%m-%dT%H:%M:%SZ", &tm) : NULL;
-
-	if (!end || *end)
-		return xstrdup(iso ? iso : "?");
-	time_t t = timegm(&tm);
-	return xstrdup(localtime_r(&t, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm) ? text
-												   : iso);
-}
-
-static const char *size_text(json_object *line, const char *name)
-{
-	const char *word = text_of(line, name);
-	enum page_size size = page_size_parse(span_of(word));
-
-	return size == PAGE_SIZE_UNKNOWN ? word : page_size_title(size);
-}
 
 static char *seconds_text(json_object *line)
 {
@@ -60,13 +27,12 @@ static char *seconds_text(json_object *line)
 /* A boot that only failed, and a trial that did, are not the same. */
 static char *verdict_text(json_object *line)
 {
-	const char *verdict = text_of(line, "verdict");
-	json_object *trial;
-	bool is_trial = json_object_object_get_ex(line, "trial", &trial) && json_object_get_boolean(trial);
+	const char *verdict = history_text(line, "verdict");
 
 	if (!verdict)
 		return xstrdup("?");
-	return xprintf("%s%s", is_trial && strcmp(verdict, "failed") == 0 ? "trial " : "", verdict);
+	return xprintf("%s%s", history_is_trial(line) && strcmp(verdict, "failed") == 0 ? "trial " : "",
+		       verdict);
 }
 
 /* Breaks text into lines of at most `width` characters: at blanks, and where there is none inside of a word.
@@ -115,17 +81,19 @@ static size_t last_width(void)
 
 static void add_row(struct libscols_table *table, json_object *line, size_t width)
 {
-	const char *release = text_of(line, "release"), *entry = text_of(line, "entry"),
-		   *reason = text_of(line, "reason");
+	const char *release = history_text(line, "release"), *entry = history_text(line, "entry"),
+		   *reason = history_text(line, "reason");
 	const char *what = release ? release : entry ? entry : "-";
-	_cleanup_free_ char *time = time_text(text_of(line, "time")), *seconds = seconds_text(line),
+	_cleanup_free_ char *time = history_time(line), *seconds = seconds_text(line),
 			    *verdict = verdict_text(line);
 	_cleanup_free_ char *text = reason ? xprintf("%s: %s", what, reason) : xstrdup(what);
 	_cleanup_free_ char *wrapped = wrap(text, width);
-	const char *cells[] = {
-		time,   size_text(line, "page_size"), size_text(line, "page_size_asked"), verdict, seconds,
-		wrapped
-	};
+	const char *cells[] = { time,
+				history_size(line, "page_size"),
+				history_size(line, "page_size_asked"),
+				verdict,
+				seconds,
+				wrapped };
 
 	table_add(table, cells);
 }

@@ -52,3 +52,41 @@ int history_write(struct state *s, const struct history_line *line)
 	json_object_put(o);
 	return r;
 }
+
+const char *history_text(json_object *line, const char *name)
+{
+	json_object *value;
+
+	return json_object_object_get_ex(line, name, &value) && json_object_is_type(value, json_type_string)
+		       ? json_object_get_string(value)
+		       : NULL;
+}
+
+const char *history_size(json_object *line, const char *name)
+{
+	const char *word = history_text(line, name);
+	enum page_size size = page_size_parse(span_of(word));
+
+	return size == PAGE_SIZE_UNKNOWN ? word : page_size_title(size);
+}
+
+char *history_time(json_object *line)
+{
+	const char *iso = history_text(line, "time");
+	struct tm tm = { 0 };
+	char text[40];
+	const char *end = iso ? strptime(iso, "%Y-%m-%dT%H:%M:%SZ", &tm) : NULL;
+
+	if (!end || *end)
+		return xstrdup(iso ? iso : "?");
+	time_t t = timegm(&tm);
+	return xstrdup(localtime_r(&t, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm) ? text
+												   : iso);
+}
+
+bool history_is_trial(json_object *line)
+{
+	json_object *trial;
+
+	return json_object_object_get_ex(line, "trial", &trial) && json_object_get_boolean(trial);
+}

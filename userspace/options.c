@@ -56,6 +56,7 @@ const struct command commands[] = {
 	{ "register", "", "write entries for the kernels in /boot", 0, 0, "nfkioptI", cmd_register },
 	{ "unregister", "ID|RELEASE...", "remove entries that register wrote", 0, -1, "naf", cmd_unregister },
 	{ "install", "", "put the boot manager on the ESP", 0, 0, "nfrvO", cmd_install },
+	{ "why", "", "what led to this boot, wish by wish", 0, 0, "", cmd_why },
 	{ "history", "", "what was booted, and what came of it", 0, 0, "l", cmd_history },
 	{ NULL, NULL, NULL, 0, 0, NULL, NULL },
 };

@@ -84,6 +84,14 @@ struct span choose_asked(const struct choose_input *input, enum choose_rule rule
  * "first entry in menu order; policy 16k: this CPU lacks 16K pages", also entries whose tries are used up. */
 void choose_explain(const struct choose_input *input, const struct choose_result *result, struct text *ret);
 
+/* What choose_explain() is made of. A rule as people know it: "one-shot", "default entry of loader.conf". */
+const char *choose_rule_title(enum choose_rule rule);
+
+/* Why a rule was passed over, as a phrase: "no such entry". `policy` is what RULE_POLICY asked for. Outcomes
+ * that need no reason are their names. */
+void choose_outcome_explain(enum choose_rule rule, enum choose_outcome outcome, enum page_size policy,
+			    struct text *ret);
+
 /* Whether choose_explain() has more to say than the rule: something was passed over, or nothing good is left.
  */
 bool choose_passed_over(const struct choose_input *input, const struct choose_result *result);
