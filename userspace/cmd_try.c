@@ -193,7 +193,7 @@ static void say_so(const struct job *j, const struct trial *t)
 	if (j->o->json)
 		return;
 	default_boot(&j->change.set, &by_default);
-	say(stdout, "%s: next boot tries %s", j->o->dry_run ? "would be armed" : "armed", what);
+	say(stdout, "%s: trial of %s", j->o->dry_run ? "would be armed" : "armed", what);
 	if (by_default.entry) {
 		_cleanup_free_ char *stays = boots_text(by_default.entry);
 		say(stdout, "default stays: %s, %.*s", stays, (int)by_default.entry->id.n,

@@ -35,6 +35,8 @@ static bool runs(const char *const *arguments)
 	return done;
 }
 
+#define REBOOT_PATIENCE 60 /* seconds */
+
 int health_reboot(const struct options *o)
 {
 	static const char *const by_systemd[] = { "systemctl", "--no-ask-password", "reboot", NULL };
@@ -45,8 +47,9 @@ int health_reboot(const struct options *o)
 		return -EPERM;
 	if (health_has_systemd(o) && runs(by_systemd))
 		return 0;
+	/* An init that took the order ends this process. One that is stuck, or is a shell, does not. */
 	if (runs(by_init))
-		return 0;
+		sleep(REBOOT_PATIENCE);
 	sync();
 	return reboot(RB_AUTOBOOT) < 0 ? -errno : 0;
 }

@@ -46,7 +46,7 @@ def test_try_arms_a_one_shot_for_an_entry_of_its_own_and_leaves_the_default(mach
     assert machine.variable("LoaderEntryOneShot") == TRIAL
     assert machine.variable("GranulePolicy") is None and machine.variable("LoaderEntryDefault") is None
     assert trial_files(machine) == ["os-64k-trial+0.conf"]
-    assert "default stays: 4K pages, os-4k.conf" in out and "next boot tries 64K pages, os-64k.conf" in out
+    assert "default stays: 4K pages, os-4k.conf" in out and "armed: trial of 64K pages, os-64k.conf" in out
     entries = machine.entries()
     assert entries["os-4k.conf"]["default"] and entries[TRIAL]["next"]
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Shows the main job: a machine runs 4K pages, boots once with 64K, and comes back; then 64K for good, and back."""
+"""Shows the main job: a machine runs 4K pages, tries 64K, comes back by itself when something is wrong with it, and keeps
+64K when it is not; and goes back."""
 
 import sys
 import tempfile
@@ -8,7 +9,7 @@ import time
 from pathlib import Path
 
 from guest import Esp, kernel, kernel_folder, make_disk, make_initramfs
-from machine import Machine
+from machine import READY, Machine
 
 BOLD, PLAIN = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
 
@@ -33,6 +34,16 @@ def reboot(machine):
     started = time.monotonic()
     machine.reboot()
     print(f"{BOLD}# reboot{PLAIN}   ({time.monotonic() - started:.1f} s: firmware, granule-boot, kernel)", flush=True)
+
+
+def show_and_reboot(machine, command):
+    """A command that ends in a reboot of its own."""
+    started = time.monotonic()
+    machine.send(command + "\n")
+    _, out = machine.wait_for(READY)
+    print(f"{BOLD}# {command}{PLAIN}")
+    print("\n".join(line for line in out.split("\n") if line.startswith("trial") or "rebooting" in line))
+    print(f"({time.monotonic() - started:.1f} s later)", flush=True)
 
 
 def prepare(folder):
@@ -62,7 +73,7 @@ def main():
         folder = Path(name)
         print("An arm64 server in QEMU: EDK II firmware, real kernels, a shell over the serial port.")
         prepare(folder)
-        with Machine(folder, folder / "disk") as m:
+        with Machine(folder, folder / "disk", more=["-device", "i6300esb"]) as m:
             m.start()
             title("The kernels in /boot become boot entries")
             show(m, "granule inspect /boot/vmlinuz-*")
@@ -71,20 +82,32 @@ def main():
             reboot(m)
             show(m, "granule list")
 
-            title("64K pages for one boot")
-            show(m, "granule once 64k")
+            show(m, "granule verify --boot")
+
+            title("64K pages on trial, and something does not bear them")
+            show(m, "watchdog -T 60 /dev/watchdog")
+            m.ok("mkdir -p /etc/granule/verify.d")
+            m.ok("printf '#!/bin/sh\\necho the database does not answer\\nexit 1\\n' > /etc/granule/verify.d/database")
+            m.ok("chmod 755 /etc/granule/verify.d/database")
+            show(m, "granule try 64k")
             reboot(m)
             show(m, "getconf PAGESIZE")
-            show(m, "granule verify")
-            print("The default never changed: the next boot is the old one.")
+            show_and_reboot(m, "granule verify --boot")
+            show(m, "getconf PAGESIZE")
+            m.ok("rm /etc/granule/verify.d/database")
+            show(m, "granule verify --boot")
+
+            title("64K pages on trial again, and all is well")
+            show(m, "watchdog -T 60 /dev/watchdog")
+            show(m, "granule try 64k")
+            reboot(m)
+            show(m, "granule verify --boot")
             reboot(m)
             show(m, "granule")
+            show(m, "granule history")
 
-            title("64K pages from now on, and back")
-            show(m, "granule set 64k")
-            reboot(m)
-            show(m, "granule verify")
-            show(m, "granule set 4k")
+            title("And back")
+            show(m, "granule rollback")
             reboot(m)
             show(m, "granule verify --expect 4k")
     print("\nDone.")
