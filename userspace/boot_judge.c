@@ -11,6 +11,7 @@
 #include "crash.h"
 #include "loaders/loader.h"
 #include "system.h"
+#include "variables.h"
 
 #define OWN_UNIT "granule-verify.service"
 
@@ -186,13 +187,16 @@ static int trial_passed(struct boot *b)
 	return finish_passed(b);
 }
 
-/* Whether the next boot, with what may still be armed, is of something else that can be booted. */
+/* Whether the next boot, with what may still be armed, is of something else that can be booted. Without the
+ * partition it is what the loader said: a one-shot that it obeys is used up. */
 static bool default_is_elsewhere(struct boot *b)
 {
 	struct next_boot next;
 
-	if (!b->has_change)
-		return false;
+	if (!b->has_change) {
+		_cleanup_free_ char *oneshot = variable_get(VENDOR_LOADER, "LoaderEntryOneShot");
+		return !oneshot || strcasecmp(oneshot, b->trial.entry) != 0;
+	}
 	next_boot(&b->change.set, &next);
 	return next.entry && !entry_obstacle(&b->change.set, next.entry) &&
 	       !span_equal_nocase(next.entry->id, span_of(b->facts.entry));
@@ -208,8 +212,8 @@ static int trial_failed(struct boot *b, const char *reason)
 		trial_clear(&b->change, &b->trial);
 	if (!b->settings.reboot_on_failure) {
 		complain("staying up, as reboot-on-failure says; the next boot is the default");
-	} else if (b->trial.rebooted || !default_is_elsewhere(b)) {
-		complain("staying up: the next boot would be this entry again");
+	} else if (b->trial.rebooted || !default_is_elsewhere(b) || (r < 0 && !b->has_change)) {
+		complain("staying up: the next boot may be this entry again");
 	} else {
 		/* Also without a record: the one-shot is used up, and a boot of the default never reboots. */
 		b->trial.rebooted = true;

@@ -134,9 +134,11 @@ static char *word_of_loader(const struct boot *b, bool *ret_final)
 	enum choose_outcome outcome;
 	const char *failure;
 
-	if (!record.p || !boot_record_rule(record, RULE_ONESHOT, &asked, &outcome) ||
-	    !span_equal_nocase(asked, span_of(b->trial.entry)))
+	if (!record.p || !boot_record_rule(record, RULE_ONESHOT, &asked, &outcome))
 		return NULL;
+	*ret_final = true;
+	if (!span_equal_nocase(asked, span_of(b->trial.entry)))
+		return xprintf("another one-shot took its place: %.*s", (int)asked.n, asked.p);
 	if (boot_record_get(record, SPAN("reason"), &reason) &&
 	    span_equal(reason, span_of(choose_rule_name(RULE_MENU))))
 		return xprintf("somebody picked %s in the boot menu",

@@ -120,6 +120,25 @@ static void describe(struct job *j, const struct entry *target, bool by_size, st
 	crash_list(j->o, &t->dumps);
 }
 
+/* A trial of an earlier boot is judged before it is touched: otherwise its verdict would be lost. */
+static int check_judged(struct job *j)
+{
+	_cleanup_free_ char *boot_id = system_boot_id(j->o);
+	_cleanup_free_ char *selected = NULL;
+
+	if (!j->pending || !boot_id || !j->trial.boot_id || strcmp(boot_id, j->trial.boot_id) == 0)
+		return 0;
+	selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
+	if (selected && strcasecmp(selected, j->trial.entry) == 0)
+		complain("this boot is the trial of %s, and has no verdict yet: 'granule verify --boot' finds it",
+			 j->trial.target);
+	else
+		complain("a trial of %s was armed in an earlier boot, and 'granule verify --boot' was not run "
+			 "since; run it first",
+			 j->trial.target);
+	return -EBUSY;
+}
+
 /* Whether there is anything to try; says why not. */
 static int check_target(struct job *j, const struct entry *target)
 {
@@ -281,9 +300,10 @@ int cmd_try(const struct options *o)
 		job_free(&j);
 		return EXIT_FAILED;
 	}
-	if (strcmp(word, "none") == 0) {
+	r = check_judged(&j);
+	if (r == 0 && strcmp(word, "none") == 0) {
 		r = try_none(&j);
-	} else {
+	} else if (r == 0) {
 		enum page_size size;
 		const struct entry *e = entry_set_resolve(&j.change.set, word, &size);
 
