@@ -86,6 +86,8 @@ static void judge(struct boot *b)
 	}
 	if (b->verdict.broken_link)
 		strings_add(&b->problems, xprintf("%s: %s", b->verdict.broken_link, b->verdict.message));
+	if (trial && !b->has_change)
+		strings_add(&b->problems, xstrdup("mount: the EFI system partition cannot be read"));
 	if (trial && b->trial.release && b->release && strcmp(b->trial.release, b->release) != 0)
 		strings_add(&b->problems,
 			    xprintf("kernel: release %s runs instead of %s", b->release, b->trial.release));

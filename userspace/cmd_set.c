@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "loaders/loader.h"
+#include "trial.h"
 
 /* Tells whether the next boots will be as wished, and why not. */
 static int confirm(struct change *c, enum page_size size, const struct entry *entry)
@@ -78,26 +79,42 @@ static int set_entry(struct change *c, const struct entry *e)
 	return r < 0 ? r : confirm(c, PAGE_SIZE_UNKNOWN, e);
 }
 
-int cmd_set(const struct options *o)
+/* Runs one of the two commands. A trial that waits for its boot is given up when its one-shot goes. */
+static int run(const struct options *o, const char *command, int (*store)(struct change *c, const char *word))
 {
 	const char *word = o->arguments[0];
-	enum page_size size = page_size_parse_typed(span_of(word));
+	_cleanup_free_ char *whole = xprintf("granule %s %s", command, word);
+	struct waiting waiting;
 	struct change c;
-	int r;
 
 	if (options_other_page_size(word))
 		return EXIT_USAGE;
-	if (change_start(o, &c) < 0)
+	if (waiting_open(o, &waiting) < 0 || change_start(o, &c) < 0) {
+		waiting_close(&waiting);
 		return EXIT_FAILED;
-	if (strcmp(word, "none") == 0) {
-		r = loader_of(&c.set)->set_none(&c);
-	} else if (size != PAGE_SIZE_UNKNOWN) {
-		r = set_size(&c, size);
-	} else {
-		const struct entry *e = entry_set_resolve(&c.set, word, &size);
-		r = e ? set_entry(&c, e) : -ENOENT;
 	}
-	return change_end(&c, r);
+	waiting_look(&waiting, &c);
+	int r = store(&c, word);
+	int settled = waiting_settle(&waiting, &c, whole);
+	waiting_close(&waiting);
+	return change_end(&c, r < 0 ? r : settled);
+}
+
+static int set_word(struct change *c, const char *word)
+{
+	enum page_size size = page_size_parse_typed(span_of(word));
+
+	if (strcmp(word, "none") == 0)
+		return loader_of(&c->set)->set_none(c);
+	if (size != PAGE_SIZE_UNKNOWN)
+		return set_size(c, size);
+	const struct entry *e = entry_set_resolve(&c->set, word, &size);
+	return e ? set_entry(c, e) : -ENOENT;
+}
+
+int cmd_set(const struct options *o)
+{
+	return run(o, "set", set_word);
 }
 
 static int once_entry(struct change *c, const struct entry *e)
@@ -129,23 +146,17 @@ static int once_entry(struct change *c, const struct entry *e)
 	return 0;
 }
 
+static int once_word(struct change *c, const char *word)
+{
+	enum page_size size;
+
+	if (strcmp(word, "none") == 0)
+		return loader_of(&c->set)->disarm(c);
+	const struct entry *e = entry_set_resolve(&c->set, word, &size);
+	return e ? once_entry(c, e) : -ENOENT;
+}
+
 int cmd_once(const struct options *o)
 {
-	const char *word = o->arguments[0];
-	const struct entry *e;
-	enum page_size size;
-	struct change c;
-	int r;
-
-	if (options_other_page_size(word))
-		return EXIT_USAGE;
-	if (change_start(o, &c) < 0)
-		return EXIT_FAILED;
-	if (strcmp(word, "none") == 0) {
-		r = loader_of(&c.set)->disarm(&c);
-	} else {
-		e = entry_set_resolve(&c.set, word, &size);
-		r = e ? once_entry(&c, e) : -ENOENT;
-	}
-	return change_end(&c, r);
+	return run(o, "once", once_word);
 }

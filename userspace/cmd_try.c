@@ -130,12 +130,14 @@ static int check_judged(struct job *j)
 		return 0;
 	selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
 	if (selected && strcasecmp(selected, j->trial.entry) == 0)
-		complain("this boot is the trial of %s, and has no verdict yet: 'granule verify --boot' finds it",
+		complain("this boot is the trial of %s, and has no verdict yet: 'granule verify --boot' "
+			 "finds it",
 			 j->trial.target);
 	else
-		complain("a trial of %s was armed in an earlier boot, and 'granule verify --boot' was not run "
-			 "since; run it first",
-			 j->trial.target);
+		complain(
+			"a trial of %s was armed in an earlier boot, and 'granule verify --boot' was not run "
+			"since; run it first",
+			j->trial.target);
 	return -EBUSY;
 }
 

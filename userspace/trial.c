@@ -52,6 +52,46 @@ int trial_cancel(struct state *s, struct change *c, struct trial *t, const char 
 	return r < 0 ? r : trial_remove(s);
 }
 
+int waiting_open(const struct options *o, struct waiting *ret)
+{
+	*ret = (struct waiting){ .state.lock = -1 };
+	state_open(o, &ret->state);
+	int r = trial_read(&ret->state, &ret->trial);
+	bool waits = r == 0 && ret->trial.stage == TRIAL_ARMED;
+
+	/* Nothing of it is written otherwise, and /var may not even be writable. */
+	if (!waits)
+		return 0;
+	trial_free(&ret->trial);
+	state_close(&ret->state);
+	r = state_open_locked(o, &ret->state);
+	if (r == 0)
+		r = trial_read(&ret->state, &ret->trial);
+	return r == -ENOENT ? 0 : r;
+}
+
+void waiting_look(struct waiting *w, const struct change *c)
+{
+	w->is_armed = w->trial.entry && w->trial.stage == TRIAL_ARMED && trial_is_armed(c, &w->trial);
+}
+
+int waiting_settle(struct waiting *w, struct change *c, const char *command)
+{
+	if (!w->is_armed || trial_is_armed(c, &w->trial))
+		return 0;
+	_cleanup_free_ char *reason = xprintf("given up: '%s' took its place", command);
+	_cleanup_free_ char *what = trial_text(&w->trial);
+
+	action(&c->actions, "gave up the trial of %s", what);
+	return trial_cancel(&w->state, c, &w->trial, reason);
+}
+
+void waiting_close(struct waiting *w)
+{
+	trial_free(&w->trial);
+	state_close(&w->state);
+}
+
 enum choice_wish wish_of_default(const struct entry_set *set)
 {
 	struct next_boot by_default;

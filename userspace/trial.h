@@ -23,6 +23,21 @@ int trial_clear(struct change *c, const struct trial *t);
 /* Ends a trial that has no verdict, with a line in the history. */
 int trial_cancel(struct state *s, struct change *c, struct trial *t, const char *reason);
 
+/* A trial that waits for its boot while something else is stored. */
+struct waiting {
+	struct state state;
+	struct trial trial;
+	bool is_armed;
+};
+
+/* Locks the state if a trial may wait; before change_start(). Returns 0 or -errno after one printed line. */
+int waiting_open(const struct options *o, struct waiting *ret);
+/* To be called after change_start(). */
+void waiting_look(struct waiting *w, const struct change *c);
+/* Gives the trial up if its one-shot was armed and is not any more. `command` is why. */
+int waiting_settle(struct waiting *w, struct change *c, const char *command);
+void waiting_close(struct waiting *w);
+
 /* Makes the target the default: as a policy, if a size was asked for and it leads to this entry. `ret_wish`
  * is how. Returns 0 or -errno after one printed line. */
 int trial_promote(struct change *c, const struct trial *t, enum choice_wish *ret_wish);

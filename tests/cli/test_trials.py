@@ -125,6 +125,58 @@ def test_try_none_leaves_a_one_shot_of_the_owners(machine):
     assert machine.variable("LoaderEntryOneShot") == "os-16k.conf"
 
 
+@pytest.mark.parametrize("command", [("set", "16k"), ("once", "16k"), ("once", "none"), ("set", "none")])
+def test_what_takes_the_place_of_its_one_shot_gives_a_trial_up(machine, boots, command):
+    machine.ok("try", "64k")
+    assert "gave up the trial of 64K pages" in machine.ok(*command)
+    assert boots.record("trial") is None and not trial_files(machine)
+    assert boots.verdicts()[-1] == ("trial", "canceled") and " ".join(command) in boots.history()[-1]["reason"]
+    assert boots.next() == ("os-16k.conf" if command[1] == "16k" else "os-4k.conf")
+
+
+def test_a_trial_that_runs_is_judged_before_another_one_is_armed(machine, boots):
+    machine.ok("try", "64k")
+    boots.boot()
+    for word in ("64k", "16k", "none"):
+        done = machine.run("try", word)
+        assert done.returncode == 1 and "has no verdict yet" in done.stderr
+    machine.ok("once", "16k")
+    assert boots.record("trial")["stage"] == "armed", "it runs: that is not its one-shot"
+    boots.verify()
+    assert boots.verdicts()[-1] == ("boot", "passed")
+
+
+def test_a_trial_that_was_not_judged_in_the_default_is_judged_first(machine, boots):
+    machine.ok("try", "64k")
+    boots.boot(entry="os-4k.conf")
+    done = machine.run("try", "64k")
+    assert done.returncode == 1 and "verify --boot" in done.stderr
+    boots.verify()
+    machine.ok("try", "64k")
+
+
+def test_another_one_shot_in_its_place_is_the_reason(machine, boots):
+    machine.ok("try", "64k", "--tries", "2")
+    machine.set_variable("LoaderEntryOneShot", "os-16k.conf")
+    boots.boot()
+    boots.verify()
+    (line,) = [li for li in boots.history() if li["kind"] == "trial"]
+    assert "another one-shot took its place: os-16k.conf" in line["reason"]
+    assert boots.record("trial")["stage"] == "failed"
+
+
+def test_a_trial_without_its_partition_fails_and_leads_back(machine, boots):
+    machine.ok("try", "64k")
+    boots.boot()
+    machine.efi.rename(machine.root / "gone")
+    done = boots.verify()
+    assert done.returncode == 1 and "partition cannot be read" in done.stdout and "rebooting" in done.stdout
+    (machine.root / "gone").rename(machine.efi)
+    boots.boot()
+    assert boots.verify().returncode == 0 and boots.next() == "os-4k.conf"
+    assert boots.verdicts().count(("boot", "failed")) == 1
+
+
 def test_a_dry_run_writes_nothing(machine, boots):
     before = machine.files()
     assert "would be armed" in machine.ok("try", "64k", "--dry-run")
