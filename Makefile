@@ -15,6 +15,9 @@ prefix := /usr/local
 bindir := $(prefix)/bin
 libdir := $(prefix)/lib
 mandir := $(prefix)/share/man
+sysconfdir := /etc
+# kernel-install reads no folder below /usr/local.
+kernelinstalldir := $(if $(filter /usr,$(prefix)),/usr/lib,$(sysconfdir))/kernel/install.d
 
 HOST := $(shell uname -m)
 PYTHON := /usr/bin/python3
@@ -310,6 +313,9 @@ install: all
 	install -D -m 644 docs/granule.1 $(DESTDIR)$(mandir)/man1/granule.1
 	install -D -m 644 docs/granule.conf.5 $(DESTDIR)$(mandir)/man5/granule.conf.5
 	install -D -m 644 docs/granule-boot.7 $(DESTDIR)$(mandir)/man7/granule-boot.7
+	install -D -m 755 userspace/systemd/95-granule.install $(DESTDIR)$(kernelinstalldir)/95-granule.install
+	for d in kernel/postinst.d kernel/postrm.d initramfs/post-update.d; do \
+		install -D -m 755 userspace/debian/$$(basename $$d) $(DESTDIR)$(sysconfdir)/$$d/zzz-granule || exit 1; done
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')

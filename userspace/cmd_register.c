@@ -31,6 +31,8 @@ struct work {
 	char *title, *options;
 	enum entry_volume volume; /* that is written to */
 	page_size_set sizes;      /* wanted for selectable kernels */
+	bool unwritten;           /* something of the kernel at hand could not be written */
+	bool half_way;            /* and it has an entry, which may not go with its modules any more */
 	enum page_size first;     /* class that sorts first */
 };
 
@@ -67,12 +69,13 @@ static int store(struct work *w, const char *source, const char *target, const v
 	if (stat(path, &st) == 0 && (size_t)st.st_size == size)
 		return 0;
 	int r = w->o->dry_run ? 0 : check_space(w, source, size);
-	if (r < 0)
-		return r;
-	if (!w->o->dry_run)
+	if (r == 0 && !w->o->dry_run) {
 		r = safe_file_write(path, data, size);
+		if (r < 0)
+			complain("%s: cannot be written: %s", path, strerror(-r));
+	}
 	if (r < 0) {
-		complain("%s: cannot be written: %s", path, strerror(-r));
+		w->unwritten = true;
 		return r;
 	}
 	action(&w->c.actions, "copied %s to %s", source, path);
@@ -170,39 +173,60 @@ static bool keeps_options(const struct work *w, const struct entry *there, const
 	       !span_equal(fresh.options, there->bls.options);
 }
 
+/* Text for an entry in place of the one that is there (NULL: none). NULL after one printed line. */
+static char *new_text(const struct work *w, const struct registration *r, const struct entry *there)
+{
+	char *text = registry_text(r, w->first);
+
+	if (text && there && keeps_options(w, there, text)) {
+		_cleanup_free_ char *options = xstrndup(there->bls.options);
+		struct registration kept = *r;
+
+		/* Its kernel and initrd change together with the modules all the same. */
+		kept.options = options;
+		free(text);
+		text = registry_text(&kept, w->first);
+		if (text && !w->o->json)
+			say(stdout, "%s is known to boot: it keeps its command line (--force rewrites it)",
+			    loaded(there)->id);
+	}
+	return text && there ? registry_keep_lines(text, loaded(there)->text) : text;
+}
+
+/* Whether an entry that is there may be replaced; says why not. */
+static bool may_replace(const struct work *w, const struct entry *there)
+{
+	if (!identity_owns(&w->identity, there))
+		complain("%s: belongs to another system, left alone; write another word to "
+			 "/etc/kernel/entry-token",
+			 loaded(there)->source);
+	else if (!there->bls.from_granule && !w->o->force)
+		complain("%s: exists and was not written by granule; --force replaces it",
+			 loaded(there)->source);
+	else
+		return true;
+	return false;
+}
+
 static int write_entry(struct work *w, const struct registration *r)
 {
 	_cleanup_free_ char *file_name = registry_file_name(w->token, r->name, r->page_size);
 	_cleanup_free_ char *path = xprintf("%s/loader/entries/%s", w->c.places.boot, file_name);
-
 	/* The same entry may stand there with a boot counter in its name. */
 	const struct entry *there = entry_set_by_id(&w->c.set, file_name);
-	char *plain = registry_text(r, w->first);
-	if (!plain)
+
+	if (there && !may_replace(w, there))
+		return -EEXIST;
+	_cleanup_free_ char *text = new_text(w, r, there);
+	if (!text)
 		return -EINVAL;
-	_cleanup_free_ char *text = there ? registry_keep_lines(plain, loaded(there)->text) : plain;
-	if (there && !identity_owns(&w->identity, there)) {
-		complain("%s: belongs to another system, left alone; write another word to "
-			 "/etc/kernel/entry-token",
-			 loaded(there)->source);
-		return -EEXIST;
-	}
-	if (there && !there->bls.from_granule && !w->o->force) {
-		complain("%s: exists and was not written by granule; --force replaces it", path);
-		return -EEXIST;
-	}
 	bool in_place = there && there->volume == w->volume;
 	if (in_place && strcmp(loaded(there)->text, text) == 0)
 		return 0;
-	if (there && keeps_options(w, there, text)) {
-		if (!w->o->json)
-			say(stdout, "%s is known to boot: it keeps its command line (--force rewrites it)",
-			    file_name);
-		return 0;
-	}
 	int error = w->o->dry_run ? 0 : safe_file_write(path, text, strlen(text));
 	if (error < 0) {
 		complain("%s: cannot be written: %s", path, strerror(-error));
+		w->unwritten = true;
 		return error;
 	}
 	action(&w->c.actions, "wrote %s", path);
@@ -218,16 +242,39 @@ static int write_entry(struct work *w, const struct registration *r)
 	return 0;
 }
 
-/* An entry of somebody else that starts the same fixed kernel: another one would only be its double. */
-static const struct entry *foreign_twin(const struct work *w, const char *linux_path, enum image_kind kind)
+/* Whether kernel-install wrote an entry, or a unified image, for a kernel: TOKEN-NAME. */
+static bool is_from_kernel_install(const struct work *w, const struct entry *e, const char *name)
 {
-	for (size_t i = 0; kind != IMAGE_SELECTABLE && i < w->c.set.n; i++) {
+	_cleanup_free_ char *stem = xprintf("%s-%s", w->token, name);
+
+	return span_equal_nocase(e->counter.name, span_of(stem));
+}
+
+/* An entry of somebody else that starts the same fixed kernel: another one would only be its double.
+ * linux_path is its path on the partition; NULL if it is not there yet. */
+static const struct entry *foreign_twin(const struct work *w, const struct registration *r,
+					const char *linux_path)
+{
+	for (size_t i = 0; r->kind != IMAGE_SELECTABLE && i < w->c.set.n; i++) {
 		const struct entry *e = w->c.set.entries[i];
-		if (!e->bls.from_granule && e->volume == w->volume &&
-		    path_same(e->bls.path, span_of(linux_path)))
+		if (e->bls.from_granule || e->bls.trial || e->unusable || e->page_size != r->image_page_size)
+			continue;
+		if (is_from_kernel_install(w, e, r->name) ||
+		    (linux_path && e->volume == w->volume && path_same(e->bls.path, span_of(linux_path))))
 			return e;
 	}
 	return NULL;
+}
+
+/* Whether a kernel has such an entry, and so needs none of ours. */
+static bool has_twin(const struct work *w, const char *kernel, const struct registration *r,
+		     const char *linux_path)
+{
+	const struct entry *twin = w->o->force ? NULL : foreign_twin(w, r, linux_path);
+
+	if (twin && !w->o->json)
+		say(stdout, "%s has the entry %.*s already", kernel, (int)twin->id.n, twin->id.p);
+	return twin;
 }
 
 static int write_entries(struct work *w, struct registration *r)
@@ -321,21 +368,27 @@ static int register_image(struct work *w, const struct kernel_file *kernel, cons
 		return -EINVAL;
 	}
 	trial = registry_text(&reg, w->first);
+	if (trial && has_twin(w, kernel->path, &reg, NULL))
+		return 0;
 	int r = trial ? place_initrds(w, name, initrds) : -EINVAL;
 	if (r == 0)
 		r = place_kernel(w, kernel->path, name, image, &linux_path);
 	if (r < 0)
 		return r;
-
-	const struct entry *twin = foreign_twin(w, linux_path, image->kind);
-	if (twin && !w->o->force) {
-		if (!w->o->json)
-			say(stdout, "%s has the entry %.*s already", kernel->path, (int)twin->id.n,
-			    twin->id.p);
+	if (has_twin(w, kernel->path, &reg, linux_path))
 		return 0;
-	}
 	reg.linux_path = linux_path;
 	return write_entries(w, &reg);
+}
+
+static bool has_entry(const struct work *w, const char *name)
+{
+	for (enum page_size s = PAGE_SIZE_UNKNOWN; s <= PAGE_SIZE_64K; s++) {
+		_cleanup_free_ char *file_name = registry_file_name(w->token, name, s);
+		if (entry_set_by_id(&w->c.set, file_name))
+			return true;
+	}
+	return false;
 }
 
 static int register_kernel(struct work *w, const struct kernel_file *kernel)
@@ -344,6 +397,8 @@ static int register_kernel(struct work *w, const struct kernel_file *kernel)
 	struct image_file image;
 	_cleanup_free_ char *problem = NULL;
 	int r = image_file_read(kernel->path, w->o->root, 0, &image, &problem);
+
+	w->unwritten = false;
 
 	if (r < 0)
 		complain("%s: %s; skipped", kernel->path, problem);
@@ -355,6 +410,8 @@ static int register_kernel(struct work *w, const struct kernel_file *kernel)
 		say_unwanted(w, kernel->path, &image);
 		r = -EINVAL;
 	}
+	if (w->unwritten && has_entry(w, kernel->name ? kernel->name : image.release))
+		w->half_way = true;
 	strings_free(&initrds);
 	image_file_free(&image);
 	return r;
@@ -456,6 +513,23 @@ static enum page_size leading_class(const struct work *w)
 	return system_is_other(w->o) ? PAGE_SIZE_UNKNOWN : page_size_from_bytes(system_page_size());
 }
 
+/* Whether the owner uses granule at all: a package's hook does not begin with it. */
+static bool in_use(const struct work *w)
+{
+	static const char *const programs[] = { "EFI/granule/granule-bootaa64.efi",
+						"EFI/granule/granule-bootx64.efi" };
+
+	for (size_t i = 0; i < w->c.set.n; i++)
+		if (w->c.set.entries[i]->bls.from_granule && identity_owns(&w->identity, w->c.set.entries[i]))
+			return true;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		_cleanup_free_ char *path = path_join(places_folder(&w->c.places, VOLUME_OWN), programs[i]);
+		if (path_exists(path))
+			return true;
+	}
+	return w->c.set.policy != PAGE_SIZE_UNKNOWN;
+}
+
 static int work_start(const struct options *o, struct work *w)
 {
 	int r = change_start(o, &w->c);
@@ -467,6 +541,11 @@ static int work_start(const struct options *o, struct work *w)
 	identity_read(o, &w->identity);
 	w->token = w->identity.token;
 	w->machine_id = w->identity.machine_id;
+	if (o->hook && !in_use(w)) {
+		complain("not in use on this system: no entry of it, no boot manager, no page size that is "
+			 "set; nothing to do");
+		return -ENOENT;
+	}
 	r = read_sizes(o, w->c.set.cpu, &w->sizes);
 	if (r < 0)
 		return r;
@@ -524,6 +603,12 @@ static int finish(struct work *w)
 	return r;
 }
 
+/* A package is not left unconfigured for a kernel that merely is not registered. */
+static int exit_code_of(const struct work *w, int exit_code)
+{
+	return w->o->hook && !w->half_way ? EXIT_DONE : exit_code;
+}
+
 int cmd_register(const struct options *o)
 {
 	struct kernel_files kernels = { 0 };
@@ -544,11 +629,14 @@ int cmd_register(const struct options *o)
 			w.c.actions.failed = true;
 	if (!o->kernel)
 		say_stale(&w, &kernels);
-	if (!o->dry_run && finish(&w) < 0)
+	if (!o->dry_run && finish(&w) < 0) {
+		w.half_way = true;
 		goto out;
+	}
 	/* What was not written cannot be booted: no word about the next boot then. */
 	exit_code = actions_finish(&w.c.actions, o->dry_run ? NULL : &w.c.set);
 out:
+	exit_code = exit_code_of(&w, exit_code);
 	kernels_free(&kernels);
 	work_free(&w);
 	return exit_code;

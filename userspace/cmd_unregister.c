@@ -63,6 +63,18 @@ struct removal {
 	size_t n_gone;
 };
 
+/* Whether something that is not asked for could boot. */
+static bool another_boots(const struct removal *r)
+{
+	for (size_t i = 0; i < r->c.set.n; i++) {
+		const struct entry *e = r->c.set.entries[i];
+		if (e->type != ENTRY_AUTO && !e->bls.trial && !entry_obstacle(&r->c.set, e) &&
+		    !is_chosen(r->c.o, e))
+			return true;
+	}
+	return false;
+}
+
 /* Why an entry must stay unless --force is given; NULL if it may go. */
 static const char *reason_to_keep(const struct removal *r, const struct entry *e,
 				  const struct entry *by_default)
@@ -72,8 +84,13 @@ static const char *reason_to_keep(const struct removal *r, const struct entry *e
 	const char *reason = protection_reason(&r->protection, e);
 	if (reason)
 		return reason;
-	/* With --all the owner leaves granule: nothing of ours will be the default. */
-	return e == by_default && !r->c.o->all ? "is what boots by default" : NULL;
+	/* With --all the owner leaves granule: nothing of ours will be the default. A package goes with its
+	 * modules: its entry is of use only if nothing else boots. */
+	if (e != by_default || r->c.o->all)
+		return NULL;
+	if (!r->c.o->hook)
+		return "is what boots by default";
+	return another_boots(r) ? NULL : "is the last that boots";
 }
 
 /* Whether an entry that is asked for can go; says why not. */
@@ -85,7 +102,7 @@ static bool may_go(struct removal *r, const struct entry *e, const struct entry 
 		why = "was not written by granule, left alone";
 	else if (!identity_owns(&r->identity, e) && (r->c.o->all || !r->c.o->force))
 		why = "belongs to another system, left alone";
-	if (why && r->c.o->all)
+	if (why && (r->c.o->all || r->c.o->hook))
 		return false;
 	if (why) {
 		complain("%s: %s", loaded(e)->id, why);
@@ -96,7 +113,7 @@ static bool may_go(struct removal *r, const struct entry *e, const struct entry 
 	if (!keep)
 		return true;
 	complain("%s: %s, left alone (--force removes it)", loaded(e)->id, keep);
-	r->c.actions.failed = r->c.actions.failed || !r->c.o->all;
+	r->c.actions.failed = r->c.actions.failed || !(r->c.o->all || r->c.o->hook);
 	return false;
 }
 
@@ -179,13 +196,14 @@ int cmd_unregister(const struct options *o)
 		return EXIT_USAGE;
 	}
 	if (change_start(o, &r.c) < 0)
-		return EXIT_FAILED;
+		return o->hook ? EXIT_DONE : EXIT_FAILED;
 	identity_read(o, &r.identity);
 	protection_read(o, &r.protection);
-	result = check_arguments(o, &r.c.set);
+	result = o->hook ? 0 : check_arguments(o, &r.c.set);
 	if (result == 0)
 		take_out(&r);
-	if (r.n_gone)
+	/* Somebody else's hook may have removed the entries before. */
+	if (result == 0 && (r.n_gone || o->hook))
 		result = remove_all(&r);
 	int exit_code = change_end(&r.c, result);
 	for (size_t i = 0; i < r.n_gone; i++)

@@ -14,6 +14,9 @@ int main(int argc, char **argv)
 		/* EFIVARFS_PATH names variables on purpose, for tests and for images of whole machines. */
 		if (system_is_other(&options) && !getenv("EFIVARFS_PATH"))
 			variables_switch_off();
+		/* Package managers have enough to say. */
+		if (options.hook && !freopen("/dev/null", "w", stdout))
+			complain("/dev/null: cannot be opened");
 		exit_code = command->run(&options);
 	}
 	strings_free(&options.initrds);

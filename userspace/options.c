@@ -26,6 +26,7 @@ static const struct {
 	{ 't', "title", "TEXT", "name in menus, instead of the system's" },
 	{ 'I', "no-initrd", NULL, "the kernels need no initrd" },
 	{ 'a', "all", NULL, "all entries that register wrote, but the running one" },
+	{ 'H', "hook", NULL, "as a package's hook: quiet, nothing to do is no failure" },
 	{ 'O', "once", NULL, "for the next boot only, as a first try" },
 	{ 'r', "removable", NULL, "also as EFI/BOOT/BOOTAA64.EFI" },
 	{ 'v', "no-variables", NULL, "leave firmware's boot entries alone" },
@@ -53,8 +54,9 @@ const struct command commands[] = {
 	{ "try", "SIZE|ID|none", "boot it once; the default stays until it passes", 1, 1, "nfTDKw", cmd_try },
 	{ "verify", "", "whether what runs is what was asked for", 0, 0, "nxbW", cmd_verify },
 	{ "rollback", "", "go back to what was verified before", 0, 0, "nw", cmd_rollback },
-	{ "register", "", "write entries for the kernels in /boot", 0, 0, "nfkioptI", cmd_register },
-	{ "unregister", "ID|RELEASE...", "remove entries that register wrote", 0, -1, "naf", cmd_unregister },
+	{ "register", "", "write entries for the kernels in /boot", 0, 0, "nfkioptIH", cmd_register },
+	{ "unregister", "ID|RELEASE...", "remove entries that register wrote", 0, -1, "nafH",
+	  cmd_unregister },
 	{ "install", "", "put the boot manager on the ESP", 0, 0, "nfrvO", cmd_install },
 	{ "why", "", "what led to this boot, wish by wish", 0, 0, "", cmd_why },
 	{ "history", "", "what was booted, and what came of it", 0, 0, "l", cmd_history },
@@ -163,6 +165,9 @@ static void take(struct options *o, char letter, char *value)
 		break;
 	case 'r':
 		o->removable = true;
+		break;
+	case 'H':
+		o->hook = true;
 		break;
 	case 'O':
 		o->once = true;

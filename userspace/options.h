@@ -6,7 +6,7 @@
 #include "util.h"
 
 struct options {
-	bool json, dry_run, force, all, once, removable, no_variables, no_initrd;
+	bool json, dry_run, force, all, once, removable, no_variables, no_initrd, hook;
 	bool reboot, keep, boot, watch;
 	bool bad;         /* a value was not acceptable */
 	const char *root; /* "/" if not given; no final slash otherwise */

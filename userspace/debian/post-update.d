@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# /etc/initramfs/post-update.d: an initrd was made anew. Arguments: release, initrd. Entries name a copy of it on the EFI
+# system partition, which must follow: it holds modules and the way to the root file system.
+set -e
+
+release=${1:-}
+image=/boot/vmlinuz-$release
+[ -f "$image" ] || image=/boot/vmlinux-$release
+
+[ -n "$release" ] && [ -f "$image" ] || exit 0
+command -v granule >/dev/null 2>&1 || exit 0
+exec granule register --hook --kernel "$image"
