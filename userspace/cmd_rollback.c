@@ -97,12 +97,5 @@ int cmd_rollback(const struct options *o)
 	}
 	verified_free(&verified);
 	state_close(&state);
-	if (r == 0 && o->reboot && !o->dry_run && !system_is_other(o)) {
-		r = health_reboot(o);
-		if (r < 0) {
-			complain("the machine cannot be rebooted: %s", strerror(-r));
-			exit_code = EXIT_FAILED;
-		}
-	}
-	return exit_code;
+	return health_reboot_if_asked(o, r == 0, exit_code);
 }

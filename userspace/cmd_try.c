@@ -317,12 +317,5 @@ int cmd_try(const struct options *o)
 	}
 	int exit_code = change_end(&j.change, r == -EALREADY ? 0 : r);
 	job_free(&j);
-	if (r == 0 && o->reboot && !o->dry_run && !system_is_other(o)) {
-		r = health_reboot(o);
-		if (r < 0) {
-			complain("the machine cannot be rebooted: %s", strerror(-r));
-			exit_code = EXIT_FAILED;
-		}
-	}
-	return exit_code;
+	return health_reboot_if_asked(o, r == 0, exit_code);
 }

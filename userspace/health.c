@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <string.h>
 #include <sys/reboot.h>
 
 #include "child.h"
@@ -52,4 +53,15 @@ int health_reboot(const struct options *o)
 		sleep(REBOOT_PATIENCE);
 	sync();
 	return reboot(RB_AUTOBOOT) < 0 ? -errno : 0;
+}
+
+int health_reboot_if_asked(const struct options *o, bool well, int exit_code)
+{
+	if (!well || !o->reboot || o->dry_run || system_is_other(o))
+		return exit_code;
+	int r = health_reboot(o);
+	if (r == 0)
+		return exit_code;
+	complain("the machine cannot be rebooted: %s", strerror(-r));
+	return EXIT_FAILED;
 }

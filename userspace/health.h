@@ -43,4 +43,7 @@ bool health_has_systemd(const struct options *o);
  * that cannot be started. */
 int health_reboot(const struct options *o);
 
+/* The same where --reboot was given, if all went well. Returns the exit code. */
+int health_reboot_if_asked(const struct options *o, bool well, int exit_code);
+
 #endif

@@ -205,6 +205,14 @@ def test_without_a_verified_default_a_trial_is_refused(system):
     assert system.variable("LoaderEntryOneShot") is None and not trial_files(system)
 
 
+def test_what_speaks_against_a_trial_is_in_the_json_document(machine):
+    shutil.rmtree(machine.root / "sys/class/watchdog")
+    document = machine.json("try", "64k")
+    assert document["ok"] is False and not document["actions"]
+    assert any(f["id"] == "no-watchdog" and f["blocks"] for f in document["findings"])
+    assert machine.variable("LoaderEntryOneShot") is None
+
+
 # ---- verdicts ----
 
 
