@@ -17,11 +17,21 @@
 
 /* ---- the verdict ---- */
 
+/* Of one reason; a system in ruins should not fill the history. */
+#define PROBLEMS_MAX 10
+
 static void join_problems(const struct strings *problems, char **ret)
 {
-	for (size_t i = 0; i < problems->n; i++) {
+	size_t n = problems->n;
+
+	for (size_t i = 0; i < n && i < PROBLEMS_MAX; i++) {
 		char *longer =
 			*ret ? xprintf("%s; %s", *ret, problems->items[i]) : xstrdup(problems->items[i]);
+		free(*ret);
+		*ret = longer;
+	}
+	if (n > PROBLEMS_MAX) {
+		char *longer = xprintf("%s; %zu more", *ret, n - PROBLEMS_MAX);
 		free(*ret);
 		*ret = longer;
 	}
@@ -93,13 +103,36 @@ static void judge(struct boot *b)
 			    xprintf("kernel: release %s runs instead of %s", b->release, b->trial.release));
 }
 
-static void look(struct boot *b)
+/* The owner says that what is missed since an earlier boot is not to be missed: it becomes a note. Checks
+ * that fail are no comparison, and stay. */
+static void accept_differences(struct boot *b, size_t from)
+{
+	struct strings kept = { 0 }, accepted = { 0 };
+
+	for (size_t i = 0; i < b->problems.n; i++) {
+		bool check = strncmp(b->problems.items[i], "check ", 6) == 0;
+		strings_add(i < from || check ? &kept : &accepted, b->problems.items[i]);
+	}
+	free(b->problems.items);
+	b->problems = kept;
+	if (accepted.n) {
+		_cleanup_free_ char *texts = NULL, *before = b->note;
+		join_problems(&accepted, &texts);
+		b->note = xprintf("%s%saccepted: %s", before ? before : "", before ? "; " : "", texts);
+	}
+	strings_free(&accepted);
+}
+
+static void look(struct boot *b, const struct baseline *baseline)
 {
 	health_settle(b->o, &b->settings, OWN_UNIT, &b->problems);
 	setenv("GRANULE_TRIAL", b->kind == BOOT_TRIAL ? "1" : "0", 1);
 	if (b->facts.entry)
 		setenv("GRANULE_ENTRY", b->facts.entry, 1);
-	health_look(b->o, &b->settings, &b->verified.baseline, &b->now, &b->problems);
+	size_t settled = b->problems.n;
+	health_look(b->o, &b->settings, baseline, &b->now, &b->problems);
+	if (b->o->force && b->kind != BOOT_TRIAL)
+		accept_differences(b, settled);
 }
 
 /* ---- what is recorded as verified ---- */
@@ -306,22 +339,28 @@ static int act(struct boot *b, const char *reason)
 	return ordinary(b, reason);
 }
 
+static void print_json(const struct boot *b, bool ok, bool trial)
+{
+	json_object *root = json_object_new_object(), *list = json_object_new_array();
+
+	for (size_t i = 0; i < b->problems.n; i++)
+		json_object_array_add(list, json_text(b->problems.items[i]));
+	json_object_object_add(root, "ok", json_object_new_boolean(ok));
+	json_object_object_add(root, "trial", json_object_new_boolean(trial));
+	json_object_object_add(root, "page_size", json_object_new_int64((int64_t)b->verdict.running));
+	json_object_object_add(root, "entry", json_text(b->facts.entry));
+	json_object_object_add(root, "problems", list);
+	json_object_object_add(root, "rebooting", json_object_new_boolean(b->reboot));
+	json_print(root);
+}
+
 static int say_verdict(struct boot *b, const char *reason, int r)
 {
 	bool trial = b->kind == BOOT_TRIAL;
 	_cleanup_free_ char *what = trial ? trial_text(&b->trial) : NULL;
 
 	if (b->o->json) {
-		json_object *root = json_object_new_object(), *list = json_object_new_array();
-		for (size_t i = 0; i < b->problems.n; i++)
-			json_object_array_add(list, json_text(b->problems.items[i]));
-		json_object_object_add(root, "ok", json_object_new_boolean(!b->problems.n && r == 0));
-		json_object_object_add(root, "trial", json_object_new_boolean(trial));
-		json_object_object_add(root, "page_size", json_object_new_int64((int64_t)b->verdict.running));
-		json_object_object_add(root, "entry", json_text(b->facts.entry));
-		json_object_object_add(root, "problems", list);
-		json_object_object_add(root, "rebooting", json_object_new_boolean(b->reboot));
-		json_print(root);
+		print_json(b, !b->problems.n && r == 0, trial);
 	} else if (trial) {
 		say(stdout, "trial of %s: %s%s%s", what, reason ? "failed: " : "passed", reason ? reason : "",
 		    !reason && !b->trial.keep && r == 0 ? "; it is the default now" : "");
@@ -349,9 +388,15 @@ static bool judged_before(struct boot *b, int *ret_exit)
 	bool failed = strcmp(verdict, "failed") == 0;
 	if ((failed && !was_trial) || (b->has_trial && b->trial.stage == TRIAL_PASSED))
 		return false;
-	if (!b->o->json)
+	if (b->o->json) {
+		if (failed && reason)
+			strings_add(&b->problems, xstrdup(reason));
+		b->verdict.running = system_page_size_below(b->o);
+		print_json(b, !failed, was_trial);
+	} else {
 		say(stdout, "judged before in this boot: %s%s%s", verdict, reason ? ": " : "",
 		    reason ? reason : "");
+	}
 	*ret_exit = failed ? EXIT_FAILED : EXIT_DONE;
 	return true;
 }
@@ -374,8 +419,12 @@ int boot_judge(const struct options *o)
 	if (boot_open(o, &b) == 0 && !judged_before(&b, &exit_code)) {
 		judge(&b);
 		if (b.kind != BOOT_TRIAL_AGAIN) {
+			/* Outlives what is read anew. */
+			struct baseline baseline = b.verified.baseline;
+			b.verified.baseline = (struct baseline){ 0 };
 			boot_unlock(&b);
-			look(&b);
+			look(&b, &baseline);
+			baseline_free(&baseline);
 			r = boot_lock_again(&b);
 			if (r < 0)
 				goto out;

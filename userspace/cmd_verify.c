@@ -63,6 +63,10 @@ int cmd_verify(const struct options *o)
 		complain("verify: --boot, --watch and --expect exclude each other");
 		return EXIT_USAGE;
 	}
+	if (o->force && !o->boot) {
+		complain("verify: --force goes with --boot only");
+		return EXIT_USAGE;
+	}
 	if (!system_page_size_below(o)) {
 		complain("verify looks at the running system; there is none below --root (no proc is "
 			 "mounted)");

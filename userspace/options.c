@@ -52,7 +52,7 @@ const struct command commands[] = {
 	{ "set", "SIZE|ID|none", "what boots from now on", 1, 1, "nf", cmd_set },
 	{ "once", "SIZE|ID|none", "what boots next time only", 1, 1, "nf", cmd_once },
 	{ "try", "SIZE|ID|none", "boot it once; the default stays until it passes", 1, 1, "nfTDKw", cmd_try },
-	{ "verify", "", "whether what runs is what was asked for", 0, 0, "nxbW", cmd_verify },
+	{ "verify", "", "whether what runs is what was asked for", 0, 0, "nxbWf", cmd_verify },
 	{ "rollback", "", "go back to what was verified before", 0, 0, "nw", cmd_rollback },
 	{ "register", "", "write entries for the kernels in /boot", 0, 0, "nfkioptIH", cmd_register },
 	{ "unregister", "ID|RELEASE...", "remove entries that register wrote", 0, -1, "nafH",
