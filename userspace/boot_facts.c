@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <limits.h>
+#include <string.h>
+
+#include <granule/boot_counter.h>
+
 #include "boot_facts.h"
+#include "loaders/loader.h"
 #include "variables.h"
 
 static char *field(struct span record, const char *key)
@@ -7,6 +13,21 @@ static char *field(struct span record, const char *key)
 	struct span value;
 
 	return boot_record_get(record, span_of(key), &value) ? xstrndup(value) : NULL;
+}
+
+/* Up to version 257 systemd-boot takes the boot counter for a part of the id. */
+static void strip_counter(char *id)
+{
+	struct boot_counter counter;
+	char without[NAME_MAX + 1];
+	struct text t = text_in(without, sizeof(without) - 1);
+
+	if (!boot_counter_parse(span_of(id), &counter) || !counter.present)
+		return;
+	boot_counter_id(&counter, &t);
+	without[t.n] = 0;
+	/* It only gets shorter. */
+	strcpy(id, without);
 }
 
 void boot_facts_read(struct boot_facts *ret)
@@ -18,6 +39,8 @@ void boot_facts_read(struct boot_facts *ret)
 		.loader = variable_get(VENDOR_LOADER, "LoaderInfo"),
 		.entry = variable_get(VENDOR_LOADER, "LoaderEntrySelected"),
 	};
+	if (ret->entry && ret->loader && loader_by_info(ret->loader) == &loader_systemd_boot)
+		strip_counter(ret->entry);
 	struct span record = span_of(ret->record);
 	if (!record.p)
 		return;

@@ -11,7 +11,7 @@ struct boot_facts {
 	bool has_entry;       /* the record names the entry that was started */
 	char *record;         /* GranuleBoot; NULL if granule-boot did not start this system */
 	char *loader;         /* LoaderInfo */
-	char *entry;          /* LoaderEntrySelected */
+	char *entry;          /* LoaderEntrySelected, without a boot counter */
 	char *explain;        /* why, a sentence part; NULL if not known */
 	enum page_size asked; /* page size that the entry was expected to have */
 	enum image_kind kind;

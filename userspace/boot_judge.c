@@ -230,7 +230,7 @@ static bool default_is_elsewhere(struct boot *b)
 
 	if (!b->has_change) {
 		_cleanup_free_ char *oneshot = variable_get(VENDOR_LOADER, "LoaderEntryOneShot");
-		return !oneshot || strcasecmp(oneshot, b->trial.entry) != 0;
+		return !trial_is_named(&b->trial, span_of(oneshot));
 	}
 	next_boot(&b->change.set, &next);
 	return next.entry && !entry_obstacle(&b->change.set, next.entry) &&

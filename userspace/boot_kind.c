@@ -137,7 +137,7 @@ static char *word_of_loader(const struct boot *b, bool *ret_final)
 	if (!record.p || !boot_record_rule(record, RULE_ONESHOT, &asked, &outcome))
 		return NULL;
 	*ret_final = true;
-	if (!span_equal_nocase(asked, span_of(b->trial.entry)))
+	if (!trial_is_named(&b->trial, asked))
 		return xprintf("another one-shot took its place: %.*s", (int)asked.n, asked.p);
 	if (boot_record_get(record, SPAN("reason"), &reason) &&
 	    span_equal(reason, span_of(choose_rule_name(RULE_MENU))))

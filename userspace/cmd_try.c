@@ -6,13 +6,13 @@
 #include <strings.h>
 #include <time.h>
 
+#include "boot_facts.h"
 #include "crash.h"
 #include "history.h"
 #include "image_file.h"
 #include "loaders/loader.h"
 #include "system.h"
 #include "trial.h"
-#include "variables.h"
 #include "way_back.h"
 
 struct job {
@@ -124,12 +124,12 @@ static void describe(struct job *j, const struct entry *target, bool by_size, st
 static int check_judged(struct job *j)
 {
 	_cleanup_free_ char *boot_id = system_boot_id(j->o);
-	_cleanup_free_ char *selected = NULL;
+	struct boot_facts facts;
 
 	if (!j->pending || !boot_id || !j->trial.boot_id || strcmp(boot_id, j->trial.boot_id) == 0)
 		return 0;
-	selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
-	if (selected && strcasecmp(selected, j->trial.entry) == 0)
+	boot_facts_read(&facts);
+	if (facts.entry && strcasecmp(facts.entry, j->trial.entry) == 0)
 		complain("this boot is the trial of %s, and has no verdict yet: 'granule verify --boot' "
 			 "finds it",
 			 j->trial.target);
@@ -138,6 +138,7 @@ static int check_judged(struct job *j)
 			"a trial of %s was armed in an earlier boot, and 'granule verify --boot' was not run "
 			"since; run it first",
 			j->trial.target);
+	boot_facts_free(&facts);
 	return -EBUSY;
 }
 

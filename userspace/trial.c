@@ -14,9 +14,17 @@ bool trial_is_pending(const struct trial *t)
 	return t->stage != TRIAL_FAILED;
 }
 
+bool trial_is_named(const struct trial *t, struct span pattern)
+{
+	struct entry e;
+
+	entry_from_id(span_of(t->entry), &e);
+	return entry_matches(&e, pattern);
+}
+
 bool trial_is_armed(const struct change *c, const struct trial *t)
 {
-	return span_equal_nocase(c->set.input.oneshot, span_of(t->entry));
+	return trial_is_named(t, c->set.input.oneshot);
 }
 
 int trial_clear(struct change *c, const struct trial *t)

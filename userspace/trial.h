@@ -14,6 +14,9 @@
 /* Whether a trial waits for its boot, or for what follows from it. */
 bool trial_is_pending(const struct trial *t);
 
+/* Whether a one-shot names its entry: by id, or by a pattern where the loader needs one. */
+bool trial_is_named(const struct trial *t, struct span pattern);
+
 /* Whether the one-shot of the trial waits where the loader would find it. */
 bool trial_is_armed(const struct change *c, const struct trial *t);
 

@@ -449,6 +449,25 @@ def test_a_default_of_another_loader_is_promoted_as_an_entry(machine, boots):
     assert machine.variable("LoaderEntryDefault") == "os-4k.conf"
 
 
+def test_systemd_boot_of_old_has_counters_in_ids_and_its_trials_pass_all_the_same(machine, boots):
+    machine.loader("systemd-boot 252.1", features=1 << 2 | 1 << 3 | 1 << 4, cpu=None)
+    machine.ok("try", "64k")
+    assert machine.variable("LoaderEntryOneShot") == "os-64k-trial*.conf"
+    boots.boot(entry=TRIAL, record=False)
+    machine.set_variable("LoaderEntrySelected", "os-64k-trial+0.conf")
+    entries = machine.efi / "loader/entries"
+    (entries / "os-64k-trial+0.conf").rename(entries / "os-64k-trial+0-1.conf")
+    assert boots.verify().returncode == 0
+    assert machine.variable("LoaderEntryDefault") == "os-64k.conf" and not trial_files(machine)
+
+
+def test_a_trial_under_systemd_boot_that_is_given_up_leaves_no_one_shot(machine):
+    machine.loader("systemd-boot 252.1", features=1 << 2 | 1 << 3 | 1 << 4, cpu=None)
+    machine.ok("try", "64k")
+    machine.ok("try", "none")
+    assert machine.variable("LoaderEntryOneShot") is None and not trial_files(machine)
+
+
 # ---- going back ----
 
 
