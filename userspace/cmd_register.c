@@ -12,7 +12,7 @@
 #include <granule/bls.h>
 #include <granule/path.h>
 
-#include "identity.h"
+#include "cmdline_source.h"
 #include "image_file.h"
 #include "kernels.h"
 #include "loaders/loader.h"
@@ -549,7 +549,7 @@ static int work_start(const struct options *o, struct work *w)
 	r = read_sizes(o, w->c.set.cpu, &w->sizes);
 	if (r < 0)
 		return r;
-	w->options = kernels_options(o);
+	w->options = cmdline_source_find(o, &w->c.set, &w->identity);
 	if (!w->token)
 		complain("no name for this system: write one word to /etc/kernel/entry-token");
 	if (!w->token || !w->options)

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <granule/cmdline.h>
-
 #include "kernels.h"
 #include "system.h"
 
@@ -104,84 +102,4 @@ char *kernels_initrd(const struct options *o, const char *name, char **ret_expec
 		free(path);
 	}
 	return NULL;
-}
-
-/* Lines become blanks: one command line. */
-static char *one_line(char *taken)
-{
-	size_t n = strlen(taken);
-
-	while (n && strchr(" \t\r\n", taken[n - 1]))
-		taken[--n] = 0;
-	for (char *p = taken; *p; p++)
-		if (*p == '\n' || *p == '\r')
-			*p = ' ';
-	return taken;
-}
-
-/* Drops words that belong to one boot by one loader; says so unless `quiet`. */
-static char *without_loader_words(char *taken, bool quiet)
-{
-	static const char *const words[] = { "BOOT_IMAGE", "initrd" };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		size_t size = strlen(taken) + 1;
-		char *line = xalloc(size);
-		struct text t = text_in(line, size);
-		struct span value;
-
-		if (!cmdline_get(span_of(taken), span_of(words[i]), &value)) {
-			free(line);
-			continue;
-		}
-		if (!quiet)
-			complain("%s=%.*s is left out of the command line: it belongs to one boot", words[i],
-				 (int)value.n, value.p);
-		cmdline_remove(span_of(taken), span_of(words[i]), &t);
-		free(taken);
-		taken = line;
-	}
-	return taken;
-}
-
-static char *no_options(const struct options *o)
-{
-	char *running = system_cmdline(o);
-
-	complain("no command line for the entries: write it to %s%s, or give --options",
-		 o->root[1] ? o->root : "", "/etc/kernel/cmdline");
-	if (running) {
-		running = without_loader_words(running, true);
-		fprintf(stderr, "The running kernel's, for comparison: %s\n", running);
-		free(running);
-	}
-	return NULL;
-}
-
-char *kernels_options(const struct options *o)
-{
-	static const char *const files[] = { "etc/kernel/cmdline", "usr/lib/kernel/cmdline" };
-	size_t size;
-
-	if (o->kernel_options)
-		return without_loader_words(xstrdup(o->kernel_options), false);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		_cleanup_free_ char *path = path_join(o->root, files[i]);
-		char *text;
-		int r = read_file(path, 1 << 16, &text, &size);
-		if (r == -ENOENT)
-			continue;
-		if (r < 0) {
-			complain("%s: %s", path, strerror(-r));
-			return NULL;
-		}
-		text = without_loader_words(one_line(text), false);
-		if (text[strspn(text, " \t")])
-			return text;
-		/* A kernel without a word about its root file system boots nowhere. */
-		complain("%s: is empty; write the kernel command line to it", path);
-		free(text);
-		return NULL;
-	}
-	return no_options(o);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kernels as distributions install them: files in /boot, their initrds, and the command line for them. */
+/* Kernels as distributions install them: files in /boot, and their initrds. */
 #ifndef GRANULE_KERNELS_H
 #define GRANULE_KERNELS_H
 
@@ -26,9 +26,5 @@ void kernels_free(struct kernel_files *list);
 /* The initrd that goes with a kernel, by its full release string; NULL if there is none. *ret_expected is the
  * path of the usual kind, for a message; to be freed. */
 char *kernels_initrd(const struct options *o, const char *name, char **ret_expected);
-
-/* Command line for new entries, without asking the running kernel: --options, /etc/kernel/cmdline, or
- * /usr/lib/kernel/cmdline. NULL after one printed line when none of these exists. */
-char *kernels_options(const struct options *o);
 
 #endif
