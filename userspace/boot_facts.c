@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <limits.h>
 #include <string.h>
 
 #include <granule/boot_counter.h>
 
 #include "boot_facts.h"
-#include "loaders/loader.h"
 #include "variables.h"
 
 static char *field(struct span record, const char *key)
@@ -15,19 +13,30 @@ static char *field(struct span record, const char *key)
 	return boot_record_get(record, span_of(key), &value) ? xstrndup(value) : NULL;
 }
 
-/* Up to version 257 systemd-boot takes the boot counter for a part of the id. */
-static void strip_counter(char *id)
+/* Up to version 257 systemd-boot takes the boot counter for a part of the id. In ids of others, what looks
+ * like a counter belongs to the name. */
+static bool has_counters_in_ids(const char *loader)
 {
-	struct boot_counter counter;
-	char without[NAME_MAX + 1];
-	struct text t = text_in(without, sizeof(without) - 1);
+	const char *name = "systemd-boot ";
 
-	if (!boot_counter_parse(span_of(id), &counter) || !counter.present)
-		return;
-	boot_counter_id(&counter, &t);
-	without[t.n] = 0;
-	/* It only gets shorter. */
-	strcpy(id, without);
+	return loader && strncmp(loader, name, strlen(name)) == 0 &&
+	       strtoul(loader + strlen(name), NULL, 10) <= 257;
+}
+
+char *boot_facts_entry(void)
+{
+	_cleanup_free_ char *loader = variable_get(VENDOR_LOADER, "LoaderInfo");
+	char *id = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
+	struct boot_counter counter;
+
+	if (!id || !has_counters_in_ids(loader))
+		return id;
+	size_t file = strcspn(id, "@");
+	if (boot_counter_parse((struct span){ id, file }, &counter) && counter.present) {
+		char *end = id + counter.name.n;
+		memmove(end, counter.suffix.p, strlen(counter.suffix.p) + 1);
+	}
+	return id;
 }
 
 void boot_facts_read(struct boot_facts *ret)
@@ -37,10 +46,8 @@ void boot_facts_read(struct boot_facts *ret)
 	*ret = (struct boot_facts){
 		.record = variable_get(VENDOR_GRANULE, "GranuleBoot"),
 		.loader = variable_get(VENDOR_LOADER, "LoaderInfo"),
-		.entry = variable_get(VENDOR_LOADER, "LoaderEntrySelected"),
+		.entry = boot_facts_entry(),
 	};
-	if (ret->entry && ret->loader && loader_by_info(ret->loader) == &loader_systemd_boot)
-		strip_counter(ret->entry);
 	struct span record = span_of(ret->record);
 	if (!record.p)
 		return;

@@ -11,7 +11,7 @@ struct boot_facts {
 	bool has_entry;       /* the record names the entry that was started */
 	char *record;         /* GranuleBoot; NULL if granule-boot did not start this system */
 	char *loader;         /* LoaderInfo */
-	char *entry;          /* LoaderEntrySelected, without a boot counter */
+	char *entry;          /* that was booted, see boot_facts_entry() */
 	char *explain;        /* why, a sentence part; NULL if not known */
 	enum page_size asked; /* page size that the entry was expected to have */
 	enum image_kind kind;
@@ -20,6 +20,9 @@ struct boot_facts {
 	struct strings failures; /* "ID: TEXT": entries that could not be started in that boot */
 	struct strings left_out; /* "ID: TEXT": parts that the entry was started without */
 };
+
+/* Id of the entry that was booted, without a boot counter; NULL if no loader says. To be freed. */
+char *boot_facts_entry(void);
 
 void boot_facts_read(struct boot_facts *ret);
 void boot_facts_free(struct boot_facts *facts);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
 
+#include "boot_facts.h"
 #include "report.h"
 #include "tables.h"
 #include "variables.h"
@@ -118,7 +119,7 @@ int cmd_list(const struct options *o)
 		places_free(&places);
 		return EXIT_FAILED;
 	}
-	_cleanup_free_ char *selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
+	_cleanup_free_ char *selected = boot_facts_entry();
 	const struct entry *running = entry_set_by_id(&set, selected);
 	next_boot(&set, &next);
 	default_boot(&set, &by_default);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "boot_facts.h"
 #include "protection.h"
 #include "system.h"
-#include "variables.h"
 
 void protection_read(const struct options *o, struct protection *ret)
 {
 	struct state state;
 
 	*ret = (struct protection){
-		.selected = variable_get(VENDOR_LOADER, "LoaderEntrySelected"),
+		.selected = boot_facts_entry(),
 		.release = system_release(o),
 	};
 	state_open(o, &state);
