@@ -18,6 +18,8 @@ mandir := $(prefix)/share/man
 sysconfdir := /etc
 # kernel-install reads no folder below /usr/local.
 kernelinstalldir := $(if $(filter /usr,$(prefix)),/usr/lib,$(sysconfdir))/kernel/install.d
+unitdir := $(libdir)/systemd/system
+presetdir := $(libdir)/systemd/system-preset
 
 HOST := $(shell uname -m)
 PYTHON := /usr/bin/python3
@@ -54,7 +56,7 @@ Q := @
 say = @printf '  %-8s %s\n'
 endif
 
-.PHONY: all check check-long demo bench-boot deps install format clean check-unit check-fuzz check-cli check-e2e kernels peers quiet-deps
+.PHONY: all check check-long demo bench-boot deps install format clean check-unit check-fuzz check-cli check-e2e kernels peers quiet-deps install-units
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -307,7 +309,7 @@ demo: deps
 
 # ---- the rest ------------------------------------------------------------------------------------------------
 
-install: all
+install: all install-units
 	install -D -m 755 $(GRANULE) $(DESTDIR)$(bindir)/granule
 	for f in $(EFI_PROGRAMS); do install -D -m 644 $$f $(DESTDIR)$(libdir)/granule/$$(basename $$f) || exit 1; done
 	install -D -m 644 docs/granule.1 $(DESTDIR)$(mandir)/man1/granule.1
@@ -316,6 +318,15 @@ install: all
 	install -D -m 755 userspace/systemd/95-granule.install $(DESTDIR)$(kernelinstalldir)/95-granule.install
 	for d in kernel/postinst.d kernel/postrm.d initramfs/post-update.d; do \
 		install -D -m 755 userspace/debian/$$(basename $$d) $(DESTDIR)$(sysconfdir)/$$d/zzz-granule || exit 1; done
+	install -D -m 644 docs/granule-verify.service.8 $(DESTDIR)$(mandir)/man8/granule-verify.service.8
+
+# systemd looks below /usr/local/lib, too. What its units run is found in bindir.
+install-units:
+	for f in userspace/systemd/*.service; do \
+		install -d $(DESTDIR)$(unitdir) && sed 's|=granule |=$(bindir)/granule |' $$f >$(DESTDIR)$(unitdir)/$$(basename $$f) || exit 1; \
+	done
+	install -D -m 644 userspace/systemd/bless-boot.conf $(DESTDIR)$(unitdir)/systemd-bless-boot.service.d/granule.conf
+	install -D -m 644 userspace/systemd/granule.preset $(DESTDIR)$(presetdir)/80-granule.preset
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')

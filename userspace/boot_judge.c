@@ -2,8 +2,10 @@
 /* The state is not locked while the system is looked at, which may take minutes: it is read before, and again
  * for the verdict. Whoever is first, this or the deadline, decides. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "boot_judge.h"
@@ -410,13 +412,29 @@ static void boot_end(struct boot *b)
 		complain("the machine cannot be rebooted; the default boots next time");
 }
 
+/* For the drop-in of systemd-bless-boot.service. */
+static void note_trial_entry(const struct boot *b)
+{
+	_cleanup_free_ char *folder = path_join(b->o->root, "run/granule");
+	_cleanup_free_ char *path = path_join(folder, "trial-entry");
+
+	if (!trial_entry_has_id(b->facts.entry) || b->from_kexec)
+		return;
+	mkdir(folder, 0755);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		complain("%s: %s", path, strerror(errno));
+}
+
 int boot_judge(const struct options *o)
 {
 	struct boot b;
 	_cleanup_free_ char *reason = NULL;
 	int exit_code = EXIT_FAILED, r;
 
-	if (boot_open(o, &b) == 0 && !judged_before(&b, &exit_code)) {
+	r = boot_open(o, &b);
+	note_trial_entry(&b);
+	if (r == 0 && !judged_before(&b, &exit_code)) {
 		judge(&b);
 		if (b.kind != BOOT_TRIAL_AGAIN) {
 			/* Outlives what is read anew. */
@@ -438,52 +456,17 @@ out:
 	return exit_code;
 }
 
-/* Whether the trial runs that has a deadline, and the seconds left until then. Reads no entries: this is
- * asked every few seconds while the system starts. */
-static bool deadline_ahead(const struct options *o, double *ret_left)
-{
-	_cleanup_free_ char *boot_id = system_boot_id(o);
-	struct boot_facts facts;
-	struct state state;
-	struct trial t;
-	bool ahead = false;
-
-	boot_facts_read(&facts);
-	state_open(o, &state);
-	if (trial_read(&state, &t) == 0) {
-		ahead = t.stage == TRIAL_ARMED && t.deadline_s && facts.entry && boot_id &&
-			strcasecmp(facts.entry, t.entry) == 0 &&
-			!(t.boot_id && strcmp(boot_id, t.boot_id) == 0);
-		*ret_left = t.deadline_s - system_uptime(o);
-		trial_free(&t);
-	}
-	state_close(&state);
-	boot_facts_free(&facts);
-	return ahead;
-}
-
-int boot_watch_deadline(const struct options *o)
+int boot_fail_trial(const struct options *o, const char *reason)
 {
 	struct boot b;
-	double left;
 	int exit_code = EXIT_DONE;
+	int r = boot_open(o, &b);
 
-	for (;; nanosleep(&(struct timespec){ .tv_sec = left > 5 ? 5 : 1 }, NULL)) {
-		/* A verdict in the meantime ends this. */
-		if (!deadline_ahead(o, &left))
-			return EXIT_DONE;
-		if (left <= 0)
-			break;
-	}
-	if (boot_open(o, &b) < 0) {
-		exit_code = EXIT_FAILED;
-	} else if (b.kind == BOOT_TRIAL) {
-		_cleanup_free_ char *reason =
-			xprintf("deadline: no verdict %u s after the kernel started", b.trial.deadline_s);
+	if (r == 0 && b.kind == BOOT_TRIAL) {
 		verdict_judge(o, &b.facts, b.trial.page_size, &b.verdict);
 		strings_add(&b.problems, xstrdup(reason));
 		exit_code = say_verdict(&b, reason, trial_failed(&b, reason));
 	}
 	boot_end(&b);
-	return exit_code;
+	return r < 0 ? r : exit_code;
 }

@@ -10,6 +10,10 @@
 /* Returns an exit code. */
 int boot_judge(const struct options *o);
 
+/* Ends the trial that runs, if it has no verdict yet, as failed. Returns an exit code, or -errno after one
+ * printed line if nothing can be read or recorded. */
+int boot_fail_trial(const struct options *o, const char *reason);
+
 /* Waits until the deadline of the trial that runs, and ends it when it has no verdict by then. Returns an
  * exit code, at once if this boot is no trial or has its verdict. */
 int boot_watch_deadline(const struct options *o);

@@ -60,6 +60,8 @@ const struct command commands[] = {
 	{ "install", "", "put the boot manager on the ESP", 0, 0, "nfrvO", cmd_install },
 	{ "why", "", "what led to this boot, wish by wish", 0, 0, "", cmd_why },
 	{ "history", "", "what was booted, and what came of it", 0, 0, "l", cmd_history },
+	/* For granule-disarm.service. */
+	{ "disarm", "[WAY]", NULL, 0, 1, "n", cmd_disarm },
 	{ NULL, NULL, NULL, 0, 0, NULL, NULL },
 };
 
@@ -71,6 +73,8 @@ static void print_help(void)
 	     "\n"
 	     "Commands (status if none is given):");
 	for (const struct command *c = commands; c->name; c++) {
+		if (!c->summary)
+			continue;
 		_cleanup_free_ char *left =
 			xprintf("%s%s%s", c->name, *c->arguments ? " " : "", c->arguments);
 		printf("  %-25s %s\n", left, c->summary);

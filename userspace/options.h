@@ -19,8 +19,8 @@ struct options {
 
 struct command {
 	const char *name;
-	const char *arguments; /* as shown in the help */
-	const char *summary;
+	const char *arguments;            /* as shown in the help */
+	const char *summary;              /* NULL: not in the help */
 	int min_arguments, max_arguments; /* max -1: any number */
 	const char *accepts;              /* letters of the options that it takes, see options.c */
 	int (*run)(const struct options *o);
@@ -38,6 +38,7 @@ int cmd_verify(const struct options *o);
 int cmd_rollback(const struct options *o);
 int cmd_why(const struct options *o);
 int cmd_history(const struct options *o);
+int cmd_disarm(const struct options *o);
 int cmd_register(const struct options *o);
 int cmd_unregister(const struct options *o);
 int cmd_install(const struct options *o);

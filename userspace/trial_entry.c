@@ -17,6 +17,11 @@ bool trial_entry_possible(const struct entry *target)
 	return target->type == ENTRY_TYPE1;
 }
 
+bool trial_entry_has_id(const char *id)
+{
+	return id && span_ends_nocase(span_of(id), SPAN(SUFFIX ".conf"));
+}
+
 /* "NAME-trial" for the target "NAME.conf". */
 static char *trial_name(const struct entry *target)
 {

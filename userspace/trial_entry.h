@@ -14,6 +14,10 @@
 /* Whether the trial of an entry gets one of its own. A unified image is tried as it is. */
 bool trial_entry_possible(const struct entry *target);
 
+/* Whether an id is that of such an entry, by its name: where the entry itself cannot be read. NULL is none.
+ */
+bool trial_entry_has_id(const char *id);
+
 /* Fills t->entry, t->file and t->volume for a trial of `target`, and makes the text of the file (to be freed;
  * NULL if the target is tried as it is). Returns 0 or -errno after one printed line. */
 int trial_entry_plan(const struct settings *s, const struct entry *target, struct trial *t, char **ret_text);

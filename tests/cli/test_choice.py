@@ -437,7 +437,7 @@ def test_the_boot_managers_man_page_names_every_key_of_loader_conf_and_of_the_me
             assert re.search(rf"(?<!\w){re.escape(key.split('-')[0])}", menu), key
 
 
-@pytest.mark.parametrize("page", ["granule.1", "granule.conf.5", "granule-boot.7"])
+@pytest.mark.parametrize("page", ["granule.1", "granule.conf.5", "granule-boot.7", "granule-verify.service.8"])
 def test_the_man_pages_format_without_warnings(page):
     import shutil
 

@@ -92,11 +92,11 @@ class Cpio:
         return b"".join(self.parts)
 
 
-def needed_libraries(program, root):
-    """Shared libraries of a program, and theirs, from below root."""
-    readelf = "readelf" if root == Path("/") else "aarch64-linux-gnu-readelf"
-    folders = [root / d for d in ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib", "usr/lib",
-                                  "usr/lib/aarch64-linux-gnu/systemd")]
+def needed_libraries(program, *roots):
+    """Shared libraries of a program, and theirs, from below the first root that has them."""
+    readelf = "readelf" if os.uname().machine == "aarch64" else "aarch64-linux-gnu-readelf"
+    folders = [root / d for root in roots for d in (
+        "lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib", "usr/lib", "usr/lib/aarch64-linux-gnu/systemd")]
     found, todo = {}, [program]
     while todo:
         for name in re.findall(r"\(NEEDED\).*\[(.*)\]", output(readelf, "-d", todo.pop())):
