@@ -37,7 +37,6 @@ static _Noreturn void become(const struct child *c, int out, int err, int report
 
 	setsid();
 	signal(SIGPIPE, SIG_DFL);
-	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	umask(022);
 	/* dup2() also makes them stay open. */

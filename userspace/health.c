@@ -23,7 +23,11 @@ void health_look(const struct options *o, const struct settings *s, const struct
 
 /* ---- reboot ---- */
 
-static bool runs(const char *const *arguments)
+/* Times that systemd is asked when it refuses, and seconds between them. */
+#define REFUSALS_MAX 10
+#define REFUSAL_S 30
+
+static bool runs(const char *const *arguments, bool *ret_answered)
 {
 	struct child c = { .arguments = arguments, .timeout_s = REBOOT_S, .keep = 4096 };
 	bool done = child_run(&c);
@@ -32,34 +36,62 @@ static bool runs(const char *const *arguments)
 		_cleanup_free_ char *fate = child_fate(&c), *said = last_line(c.output, 200);
 		complain("%s: %s%s%s", arguments[0], fate, *said ? ": " : "", said);
 	}
+	*ret_answered = !c.error && !c.timed_out;
 	child_free(&c);
 	return done;
 }
 
-#define REBOOT_PATIENCE 60 /* seconds */
-
-int health_reboot(const struct options *o)
+/* Somebody may have asked systemd not to reboot now, such as a program that writes firmware. After a failed
+ * trial that is waited for, but not for ever: who could undo it may not reach this machine any more. Returns
+ * 0, -EBUSY if it refuses, or -EIO if it does not answer. */
+static int reboot_by_systemd(bool patient)
 {
-	static const char *const by_systemd[] = { "systemctl", "--no-ask-password", "reboot", NULL };
+	static const char *const politely[] = { "systemctl", "--no-ask-password", "reboot", NULL };
+	static const char *const firmly[] = { "systemctl", "--no-ask-password", "--ignore-inhibitors",
+					      "reboot", NULL };
+	bool answered = true;
+
+	for (unsigned i = 0; i < REFUSALS_MAX; i++) {
+		if (runs(politely, &answered))
+			return 0;
+		if (!answered)
+			return -EIO;
+		if (!patient)
+			return -EBUSY;
+		sleep(REFUSAL_S);
+	}
+	return runs(firmly, &answered) ? 0 : -EIO;
+}
+
+static int reboot_now(const struct options *o, bool patient)
+{
 	static const char *const by_init[] = { "reboot", NULL };
+	bool answered;
 
 	/* Another system's files are worked on, not this machine. */
 	if (system_is_other(o) || o->dry_run)
 		return -EPERM;
-	if (health_has_systemd(o) && runs(by_systemd))
+	if (health_has_systemd(o)) {
+		int r = reboot_by_systemd(patient);
+		if (r == 0 || r == -EBUSY)
+			return r;
+	}
+	if (runs(by_init, &answered))
 		return 0;
-	/* An init that took the order ends this process. One that is stuck, or is a shell, does not. */
-	if (runs(by_init))
-		sleep(REBOOT_PATIENCE);
 	sync();
 	return reboot(RB_AUTOBOOT) < 0 ? -errno : 0;
+}
+
+int health_reboot(const struct options *o)
+{
+	return reboot_now(o, true);
 }
 
 int health_reboot_if_asked(const struct options *o, bool well, int exit_code)
 {
 	if (!well || !o->reboot || o->dry_run || system_is_other(o))
 		return exit_code;
-	int r = health_reboot(o);
+	int r = reboot_now(o, false);
 	if (r == 0)
 		return exit_code;
 	complain("the machine cannot be rebooted: %s", strerror(-r));

@@ -39,11 +39,12 @@ void health_look(const struct options *o, const struct settings *s, const struct
 /* Whether systemd runs this system. */
 bool health_has_systemd(const struct options *o);
 
-/* Reboots in an orderly way: systemctl reboot, else reboot(8), else sync and reboot(2). Returns -errno if
- * that cannot be started. */
+/* Reboots in an orderly way: systemctl reboot, else reboot(8), else sync and reboot(2). While systemd refuses
+ * because somebody inhibits it, it is asked again for five minutes. Returns -errno if it cannot be started.
+ */
 int health_reboot(const struct options *o);
 
-/* The same where --reboot was given, if all went well. Returns the exit code. */
+/* Where --reboot was given, if all went well; without waiting for an inhibitor. Returns the exit code. */
 int health_reboot_if_asked(const struct options *o, bool well, int exit_code);
 
 #endif

@@ -87,6 +87,9 @@ static bool is_lasting(const struct options *o, struct libmnt_fs *fs)
 	};
 	const char *target = mnt_fs_get_target(fs), *source = mnt_fs_get_source(fs);
 
+	/* What users mount for themselves. */
+	if (strncmp(mnt_fs_get_fstype(fs), "fuse.", 5) == 0)
+		return false;
 	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
 		if (below(target, passing[i]))
 			return false;

@@ -175,6 +175,14 @@ def test_a_check_that_takes_too_long_is_killed_with_all_it_started(root):
     wait_until(lambda: all(is_gone(pid) for pid in pids))
 
 
+def test_what_a_check_has_started_may_clean_up_too(root):
+    settings(root, "check-timeout = 1s\n")
+    add(root, "slow", f"trap : TERM; (trap 'touch {root}/cleaned; exit 0' TERM; while :; do sleep 0.1; done) &\n"
+                      "wait; wait")
+    look(root)
+    assert (root / "cleaned").exists()
+
+
 def test_a_check_may_clean_up_when_its_time_is_over(root):
     settings(root, "check-timeout = 1s\n")
     add(root, "slow", f"trap 'touch {root}/cleaned; exit 1' TERM; while :; do sleep 0.1; done")
@@ -194,8 +202,9 @@ def test_a_check_that_will_not_end_is_killed_for_good(root):
 
 def test_a_stopped_check_is_ended_too(root):
     settings(root, "check-timeout = 1s\n")
-    add(root, "stopped", "kill -STOP $$")
+    add(root, "stopped", f"trap 'touch {root}/woken; exit 1' TERM; kill -STOP $$")
     assert look(root)[0] == ["check stopped: took longer than 1 s"]
+    assert (root / "woken").exists()
 
 
 def test_what_a_check_leaves_behind_does_not_hold_us_up(root):

@@ -340,6 +340,9 @@ MOUNTINFO = """\
 40 39 8:6 / /over rw - xfs /dev/sda6 rw
 41 22 8:7 / /mnt/once rw - ext4 /dev/sda7 rw
 42 22 7:0 / /snap/core/1 ro - squashfs /dev/loop3 ro
+43 22 0:34 / /home/me/far rw - fuse.sshfs me@far: rw
+44 22 0:35 / /srv/gluster rw - fuse.glusterfs a:/vol rw
+45 22 8:8 / /ntfs rw - fuseblk /dev/sda8 rw
 """
 
 
@@ -351,15 +354,16 @@ def test_which_mounts_of_a_server_count(tmp_path):
     (host.root / "proc/self/mountinfo").write_text(MOUNTINFO)
     (host.root / "sys/dev/block/8:17").mkdir(parents=True)
     (host.root / "sys/dev/block/8:17/removable").write_text("1\n")
+    host.fstab("a:/vol /srv/gluster glusterfs defaults 0 0\n")
     now, _ = host.look()
     assert sorted(m.split()[2] for m in now["mounts"]) == \
-        ["/", "/home", "/over", "/srv/nfs", "/tank/set", "/var/lib/docker"]
+        ["/", "/home", "/ntfs", "/over", "/srv/gluster", "/srv/nfs", "/tank/set", "/var/lib/docker"]
     assert "other server:/export /srv/nfs" in now["mounts"] and "other tank/set /tank/set" in now["mounts"]
     assert "other /dev/sda6 /over" in now["mounts"]
     (host.root / "proc/self/mountinfo").write_text("22 1 8:2 / / rw - ext4 /dev/sda2 rw\n")
     assert set(host.problems(now)) == {f"mount {t}: missing{w}" for t, w in (
         ("/home", ": /dev/sdb1 is not there"), ("/over", ": /dev/sda6 is not there"), ("/srv/nfs", ""),
-        ("/tank/set", ""), ("/var/lib/docker", ": /dev/sda3 is not there"))}
+        ("/ntfs", ": /dev/sda8 is not there"), ("/srv/gluster", ""), ("/tank/set", ""), ("/var/lib/docker", ": /dev/sda3 is not there"))}
 
 
 def test_damaged_tables_of_the_kernel_are_survived(tmp_path):
