@@ -78,6 +78,14 @@ static void add_trial_line(struct boot *b, const char *verdict, const char *reas
 	history_write(&b->state, &line);
 }
 
+/* Whether what was not obeyed in this boot is the one-shot of the trial: that is the trial's failure, not one
+ * of what boots instead. */
+static bool is_trials_one_shot(const struct boot *b)
+{
+	return b->has_trial && b->verdict.rule == RULE_ONESHOT &&
+	       span_equal_nocase(b->verdict.entry_expected, span_of(b->trial.entry));
+}
+
 /* Names and sizes that are wrong come before anything that is merely unwell. */
 static void judge(struct boot *b)
 {
@@ -86,6 +94,10 @@ static void judge(struct boot *b)
 	verdict_judge(b->o, &b->facts, trial ? b->trial.page_size : PAGE_SIZE_UNKNOWN, &b->verdict);
 	if (b->from_kexec && !trial) {
 		/* What the loader says is of an earlier boot. */
+		b->verdict.asked = false;
+		b->verdict.broken_link = NULL;
+	}
+	if (!trial && b->kind != BOOT_TRIAL_AGAIN && is_trials_one_shot(b)) {
 		b->verdict.asked = false;
 		b->verdict.broken_link = NULL;
 	}

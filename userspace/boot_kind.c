@@ -170,16 +170,19 @@ char *boot_absence_reason(const struct boot *b, bool *ret_final)
 		return xstrdup("the machine was restarted by kexec, past the boot loader");
 	if (esp_changed(b))
 		return xstrdup("the EFI system partition is not the one that the trial was armed on");
+	const struct entry *e = b->has_change ? entry_set_by_id(&b->change.set, b->trial.entry) : NULL;
 	reason = word_of_loader(b, ret_final);
-	if (reason)
+	if (reason) {
+		/* What came back may not do so twice; what is still damaged will. */
+		*ret_final = *ret_final || !e || e->unusable;
 		return reason;
+	}
 	if (b->has_change && trial_is_armed(&b->change, &b->trial))
 		return xstrdup(
 			"the loader did not see the one-shot: this boot went past it, or it cannot clear it");
 	if (b->has_change && b->trial.file && !trial_entry_exists(&b->change, &b->trial))
 		return xprintf("the entry %s is not there: somebody removed it", b->trial.entry);
 	/* Loaders that tell nothing. */
-	const struct entry *e = b->has_change ? entry_set_by_id(&b->change.set, b->trial.entry) : NULL;
 	if (e && e->unusable)
 		return xprintf("%s cannot be started: %s", b->trial.entry, loaded(e)->problem);
 	*ret_final = false;

@@ -26,9 +26,9 @@ class Boots:
         (self.root / "proc/uptime").write_text(f"{uptime} 10.0\n")
         (self.root / "proc/self/auxv").write_bytes(struct.pack("<4Q", AT_PAGESZ, BYTES[size], 0, 0))
 
-    def boot(self, entry=None, size=None, record=True, **keywords):
+    def boot(self, entry=None, size=None, record=True, refused=None, **keywords):
         """Boots what the loader would choose, or `entry` in its place (a one-shot is used up all the same); the kernel
-        has the entry's page size, or `size`."""
+        has the entry's page size, or `size`. `refused`: (what came of the one-shot, the loader's line about it)."""
         self.system.set_variable("LoaderEntrySelected", "")
         entries = self.system.entries()
         chosen = entry or self.system.json("status")["next"]["id"]
@@ -37,6 +37,9 @@ class Boots:
         lines = [f"entry={chosen}", f"page-size={asked}", "kind=fixed", "reason=" + ("oneshot" if chosen == oneshot else "order")]
         if chosen == oneshot:
             lines += [f"asked.oneshot={oneshot}", "outcome.oneshot=chosen"]
+        elif refused:
+            lines += [f"asked.oneshot={oneshot}", f"outcome.oneshot={refused[0]}"]
+            lines += [f"failed={oneshot}: {refused[1]}"] if refused[1] else []
         policy = self.system.variable("GranulePolicy")
         if policy:
             outcome = "not-asked" if chosen == oneshot else "chosen" if asked == policy else "no-entry"

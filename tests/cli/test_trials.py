@@ -370,6 +370,30 @@ def test_a_trial_entry_that_was_removed_by_hand_is_the_reason(machine, boots):
     assert machine.variable("LoaderEntryOneShot") is None
 
 
+@pytest.mark.parametrize("gone, refused, reason", [
+    ("loader/entries/os-64k-trial+0.conf", ("no-entry", None), "somebody removed it"),
+    ("kernels/os-64k", ("unusable", "/kernels/os-64k: not found"), "/kernels/os-64k: not found"),
+    ("kernels/os-64k", ("unusable", None), "its kernel or initrd is missing or damaged"),
+], ids=["entry", "kernel", "kernel-no-word"])
+def test_what_the_loader_could_not_obey_is_the_trials_failure_and_not_tried_again(machine, boots, gone, refused, reason):
+    machine.ok("try", "64k", "--tries", "3")
+    (machine.efi / gone).unlink()
+    boots.boot(entry="os-4k.conf", refused=refused)
+    done = boots.verify()
+    assert done.returncode == 0, "what boots instead is in order"
+    trial, boot = boots.history()[-2:]
+    assert trial["verdict"] == "not-come-up" and reason in trial["reason"]
+    assert (boot["verdict"], boot["entry"]) == ("nothing-asked", "os-4k.conf")
+    assert machine.variable("LoaderEntryOneShot") is None and not trial_files(machine)
+
+
+def test_a_kernel_that_comes_back_may_be_tried_again(machine, boots):
+    machine.ok("try", "64k", "--tries", "2")
+    boots.boot(entry="os-4k.conf", refused=("unusable", "came back: device error"))
+    assert boots.verify().returncode == 0
+    assert machine.variable("LoaderEntryOneShot") == TRIAL
+
+
 def test_a_kernel_that_was_deleted_after_its_trial_passed_is_not_made_the_default(machine, boots):
     machine.ok("try", "64k")
     boots.boot()

@@ -53,11 +53,11 @@ def boot(tmp_path, esp, firmware):
     """boot(cpu=..., state=folder): starts a machine with the staged ESP, and returns it when its shell is ready."""
     machines = []
 
-    def start(cpu=ALL_SIZES, state=None, wait=True, icount=None, xbootldr=None):
+    def start(cpu=ALL_SIZES, state=None, wait=True, icount=None, xbootldr=None, more=()):
         disk = tmp_path / "disk"
         if not disk.exists():
             make_disk(disk, esp.path, state, xbootldr)
-        machine = Machine(tmp_path, disk, cpu, firmware)
+        machine = Machine(tmp_path, disk, cpu, firmware, more=more)
         if icount is not None:
             machine.icount = icount
         machines.append(machine)

@@ -28,12 +28,15 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev 2>/dev/null
 mount -t tmpfs run /run
 mount -t efivarfs efivarfs /sys/firmware/efi/efivars 2>/dev/null
+mount -t pstore pstore /sys/fs/pstore 2>/dev/null
 exec </dev/ttyAMA0 >/dev/ttyAMA0 2>&1
 stty -echo
 mount -t vfat /dev/vda1 /efi || echo "no ESP"
 mount -t ext4 /dev/vda2 /state || echo "no state partition"
 for d in boot var etc; do mkdir -p /state/$d; mount --bind /state/$d /$d; done
 export PATH=/bin HOME=/
+# What reboot(8) tells an init.
+trap 'sync; umount -r /efi /state 2>/dev/null; reboot -f' TERM
 # From here on the line is for commands alone.
 dmesg -n 1
 echo "@@READY@@"
