@@ -124,12 +124,25 @@ void entry_set_free(struct entry_set *set)
 	*set = (struct entry_set){ 0 };
 }
 
-const struct entry *entry_set_by_id(const struct entry_set *set, const char *id)
+static const struct entry *find_id(const struct entry_set *set, struct span id)
 {
-	for (size_t i = 0; id && i < set->n; i++)
-		if (span_equal_nocase(set->entries[i]->id, span_of(id)))
+	for (size_t i = 0; i < set->n; i++)
+		if (span_equal_nocase(set->entries[i]->id, id))
 			return set->entries[i];
 	return NULL;
+}
+
+const struct entry *entry_set_by_id(const struct entry_set *set, const char *id)
+{
+	struct boot_counter counter;
+	const struct entry *e = id ? find_id(set, span_of(id)) : NULL;
+
+	if (e || !id || !boot_counter_parse(span_of(id), &counter) || !counter.present)
+		return e;
+	_cleanup_free_ char *without = xalloc(strlen(id) + 1);
+	struct text t = text_in(without, strlen(id) + 1);
+	boot_counter_id(&counter, &t);
+	return find_id(set, text_span(&t));
 }
 
 const char *entry_size_title(const struct entry *e)

@@ -59,7 +59,8 @@ void entry_set_input(struct entry_set *set);
 /* One line when loader.conf has a line that is not understood. */
 void entry_set_complain_conf(const struct entry_set *set);
 
-/* The entry with this id (as LoaderEntrySelected has it); NULL. */
+/* The entry with this id, as LoaderEntrySelected has it: of systemd-boot up to version 257 with the counter;
+ * NULL. */
 const struct entry *entry_set_by_id(const struct entry_set *set, const char *id);
 
 /* Finds the one entry that a person means: "64k" is the newest entry of that size, anything else an id, with

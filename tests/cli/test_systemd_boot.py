@@ -4,6 +4,7 @@
 import pytest
 
 import images
+from system import System
 
 
 @pytest.fixture
@@ -95,3 +96,41 @@ def test_entries_of_another_system_are_not_taken(machine, key, value):
     machine.loader()
     done = machine.run("set", "64k")
     assert done.returncode == 1 and "other-9-64k.conf: is the newest" in done.stderr and "another system's" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["cut", "full"])
+def test_a_set_that_ends_at_any_write_leaves_the_old_default_or_the_new_one(tmp_path, fault_library, kind):
+    """The new wish first; what boots then is there in every case, and the same command completes it."""
+    for at in range(1, 100):
+        system = System(tmp_path / str(at))
+        system.loader(name="systemd-boot 257.7", features=0x7f)
+        for size, bits in {"4k": 1, "64k": 3}.items():
+            system.kernel(f"6.1-{size}", images.arm64(bits, release=f"6.1-{size}"))
+        system.ok("register")
+        system.ok("set", "4k")
+        done = system.run_with_fault(fault_library, kind, at, "set", "64k")
+        for name in ("GranulePolicy", "LoaderEntryDefault"):
+            # A plain file stands for the variable here: firmware writes all of it, or nothing.
+            if system.variable(name) not in ("4k", "64k", *ENTRY.values()):
+                system._variable(name).unlink(missing_ok=True)
+        entries = system.entries()
+        assert set(entries) == set(ENTRY.values()) and all(e["problem"] is None for e in entries.values())
+        assert next_id(system) in ENTRY.values()
+        if kind == "full" and done.returncode:
+            assert done.stderr.count("granule: ") == 1, done
+        system.ok("set", "64k")
+        assert next_id(system) == list(system.entries())[0] == ENTRY["64k"]
+        assert system.variable("GranulePolicy") == "64k"
+        if done.returncode == 0 and "order of entries" not in done.stderr:
+            break
+    assert at > 5, "the faults were not reached"
+
+
+@pytest.mark.parametrize("os_id, taken", [("test", True), ("other", False)])
+def test_a_unified_image_belongs_to_the_system_that_is_in_it(machine, os_id, taken):
+    (machine.efi / "EFI/Linux").mkdir(parents=True)
+    image = images.uki(images.arm64(3), (".uname", "9.9"), osrel=f"ID={os_id}\nVERSION_ID=9\nPRETTY_NAME=x\n")
+    (machine.efi / "EFI/Linux/image.efi").write_bytes(image)
+    assert machine.entries()["image.efi"]["release"] == "9.9"
+    machine.ok("set", "64k")
+    assert machine.variable("LoaderEntryDefault") == ("image.efi" if taken else ENTRY["64k"])

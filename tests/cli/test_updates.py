@@ -142,6 +142,31 @@ def test_wishes_move_before_the_entry_that_they_name_goes(tmp_path, fault_librar
     assert default == entry_id("6.1", "64k")
 
 
+@pytest.mark.parametrize("kind", ["cut", "full"])
+def test_an_update_that_ends_at_any_write_leaves_a_default_that_is_there(tmp_path, fault_library, kind):
+    for at in range(1, 100):
+        system = System(tmp_path / str(at))
+        system.loader(name="systemd-boot 257.7", features=0x7f)
+        add_kernel(system, "6.1", "64k")
+        system.ok("register")
+        system.ok("set", "64k")
+        add_kernel(system, "6.2", "64k")
+        done = system.run_with_fault(fault_library, kind, at, "register")
+        default, entries = system.variable("LoaderEntryDefault"), system.entries()
+        assert all(e["problem"] is None for e in entries.values())
+        if default in (entry_id("6.1", "64k"), entry_id("6.2", "64k")):  # else the plain file was cut, see above
+            assert default in entries
+        system._variable("LoaderEntryDefault").unlink()
+        system.set_variable("LoaderEntryDefault", entry_id("6.1", "64k"))
+        system.ok("register")
+        assert next_id(system) == system.variable("LoaderEntryDefault") == entry_id("6.2", "64k")
+        if done.returncode == 0:
+            break
+        if kind == "full":
+            assert done.returncode == 1 and "cannot be written" in done.stderr
+    assert at > 15, "the faults were not reached"
+
+
 # ---- what stays ----
 
 
