@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* granule: choose the kernel page size at each boot. */
+#include <json-c/json.h>
+
 #include "options.h"
 #include "system.h"
 #include "variables.h"
@@ -10,6 +12,9 @@ int main(int argc, char **argv)
 	int exit_code;
 	const struct command *command = options_parse(argc, argv, &options, &exit_code);
 
+	/* The hash that json-c takes by itself wants random numbers, which a kernel that has just started may
+	 * not have: a deadline must not wait for them. */
+	json_global_set_string_hash(JSON_C_STR_HASH_PERLLIKE);
 	if (command) {
 		/* EFIVARFS_PATH names variables on purpose, for tests and for images of whole machines. */
 		if (system_is_other(&options) && !getenv("EFIVARFS_PATH"))
