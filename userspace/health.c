@@ -71,6 +71,10 @@ static int reboot_now(const struct options *o, bool patient)
 	/* Another system's files are worked on, not this machine. */
 	if (system_is_other(o) || o->dry_run)
 		return -EPERM;
+	/* systemctl would go past the boot loader where a kernel is loaded for kexec, or a root for
+	 * soft-reboot. */
+	setenv("SYSTEMCTL_SKIP_AUTO_KEXEC", "1", 1);
+	setenv("SYSTEMCTL_SKIP_AUTO_SOFT_REBOOT", "1", 1);
 	if (health_has_systemd(o)) {
 		int r = reboot_by_systemd(patient);
 		if (r == 0 || r == -EBUSY)

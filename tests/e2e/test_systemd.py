@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from guest import Esp, copy_to_esp, kernel, make_disk, run
+from guest import Esp, kernel, make_disk, run
 from machine import READY, STARTS_LOADER
 from peer_guest import RELEASES, missing_peers, peer_root
 from systemd_guest import CMDLINE, UNITS, SystemdMachine, make_root
@@ -235,12 +235,26 @@ def hangs_with_64k(guest):
     return "deadline"
 
 
-def no_local_file_systems_with_64k(guest):
-    """As it is with a file system that does not bear another page size: systemd goes into emergency mode."""
+def required_for_local_file_systems(guest, name):
+    link = guest.root / "etc/systemd/system/local-fs.target.requires" / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(f"../{name}")
+
+
+def emergency_with_64k(guest):
+    """There is no more than emergency mode, and the verdict comes all the same."""
     guest.unit("data.service", f"sh -c '{ONLY_64K}'", "local-fs.target",
                unit="DefaultDependencies=no\nBefore=local-fs.target")
-    (guest.root / "etc/systemd/system/local-fs.target.wants").rename(
-        guest.root / "etc/systemd/system/local-fs.target.requires")
+    required_for_local_file_systems(guest, "data.service")
+    return "unit data.service"
+
+
+def no_state_in_the_trial(guest):
+    """What holds the state cannot be mounted: nothing is judged, and the machine is in emergency mode."""
+    guest.file("etc/granule.conf", "trial-options = unmountable\n")
+    guest.file("etc/systemd/system/var-lib.mount", "[Unit]\nConditionKernelCommandLine=unmountable\n"
+               "[Mount]\nWhat=none\nWhere=/var/lib\nType=tmpfs\nOptions=nonsense\n")
+    required_for_local_file_systems(guest, "var-lib.mount")
     return "deadline"
 
 
@@ -251,7 +265,8 @@ def no_local_file_systems_with_64k(guest):
     ("12", "systemd-boot", check_hangs_with_64k),
     ("12", "systemd-boot", hangs_with_64k),
     ("13", "granule-boot", hangs_with_64k),
-    ("13", "systemd-boot", no_local_file_systems_with_64k),
+    ("12", "systemd-boot", emergency_with_64k),
+    ("13", "systemd-boot", no_state_in_the_trial),
 ])
 def test_a_trial_that_fails_leads_back_by_one_reboot(guest, release, loader, failure):
     g = guest(release, loader)
@@ -280,22 +295,19 @@ def test_a_policy_holds_across_kernel_updates(guest, release):
     g = guest(release)
     for size in ("4k", "64k"):
         shutil.copy(kernel(size), g.root / f"boot/vmlinuz-{RELEASE[size]}")
+        g.esp.add_file(f"/new/{size}", newer(size)[1])
     g.kernel("4k", "first")
     m = g.start()
     m.ok("granule register --no-initrd")
     m.ok("granule set 64k")
     rebooted(m)
     assert m.page_size() == 65536 and verdicts(m)[-1][0] == "ok"
+    # The 4K kernel comes last, and would be first in the menu.
     for size in ("64k", "4k"):
-        new, image = newer(size)
-        tree = g.folder / f"update-{size}"
-        (tree / "new").mkdir(parents=True)
-        (tree / "new/Image").write_bytes(image)
-        copy_to_esp(m.disk, tree)
-        m.ok("granule register --no-initrd --kernel /efi/new/Image")
-        rebooted(m)
-        assert m.page_size() == 65536
-        assert m.ok("uname -r") == newer("64k")[0]
+        m.ok(f"granule register --no-initrd --kernel /efi/new/{size}")
+    rebooted(m)
+    assert m.page_size() == 65536 and verdicts(m)[-1][0] == "ok"
+    assert m.ok("uname -r") == newer("64k")[0]
 
 
 # ---- beside systemd-bless-boot ----
@@ -381,6 +393,21 @@ def test_a_kexec_disarms_the_trial(guest, release):
     came_back(m)
     assert STARTS_LOADER["edk2"] not in m.console
     assert_canceled(m, "kexec")
+
+
+def test_try_reboots_through_the_boot_loader_although_a_kernel_is_loaded_for_kexec(guest):
+    """`systemctl reboot` alone would start that kernel."""
+    g = guest("13")
+    g.kernel("4k")
+    g.kernel("64k")
+    shutil.copy(kernel("4k"), g.root / "boot/again")
+    m = g.start()
+    m.ok("kexec -s -l /boot/again --reuse-cmdline")
+    m.console, m.taken = "", 0
+    # Without --force it refuses: nobody can be sure of what comes.
+    m.send(f"granule try 64k {LONG} --force --reboot\n")
+    came_back(m)
+    assert m.page_size() == 65536 and verdicts(m)[-1][0] == "passed"
 
 
 def test_an_ordinary_reboot_and_a_power_cut_leave_the_trial_armed(guest):
