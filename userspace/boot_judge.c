@@ -273,6 +273,17 @@ static int trial_failed(struct boot *b, const char *reason)
 	return r;
 }
 
+static void say_absent(const struct boot *b, const char *reason)
+{
+	const struct trial *t = &b->trial;
+
+	if (b->o->json)
+		return;
+	say(stdout, "the trial of %s did not come up: %s", t->target, reason);
+	if (t->stage == TRIAL_ARMED)
+		say(stdout, "armed again for the next boot, try %u of %u", t->used, t->tries);
+}
+
 /* It was armed, and something else runs: tries are left, or it is over. */
 static int trial_absent(struct boot *b)
 {
@@ -292,15 +303,14 @@ static int trial_absent(struct boot *b)
 			r = loader_of(&b->change.set)->arm(&b->change, t->entry);
 		if (r == 0) {
 			add_trial_line(b, "not-come-up", reason);
-			say(stdout, "the trial of %s did not come up: %s", t->target, reason);
-			say(stdout, "armed again for the next boot, try %u of %u", t->used, t->tries);
+			say_absent(b, reason);
 			return 0;
 		}
 	}
 	r = fail_trial(b, reason);
 	if (r == 0)
 		add_trial_line(b, b->from_kexec ? "canceled" : "not-come-up", reason);
-	say(stdout, "the trial of %s did not come up: %s", t->target, reason);
+	say_absent(b, reason);
 	return b->has_change ? trial_clear(&b->change, t) : r;
 }
 
