@@ -140,6 +140,21 @@ def test_a_trial_is_known_by_an_id_with_a_counter(system):
     assert trial_files(system) == []
 
 
+def test_a_counted_entry_that_passes_is_the_default_under_either_name(system):
+    """While its trial's entry is still there, whose name goes on from its own."""
+    system.loader(name=OLD, features=1 << 2 | 1 << 3 | 1 << 8)
+    system.entry("os-4k", images.arm64(1), version="6.1", sort_key="key0")
+    system.entry("os-64k+3", images.arm64(3), version="6.1", sort_key="key1")
+    boots = Boots(system)
+    boots.boot(record=False)
+    boots.verify()
+    system.ok("try", "os-64k", "--force")
+    boots.boot(record=False)
+    boots.verify()
+    assert boots.verdicts()[-1] == ("boot", "passed")
+    assert system.variable("LoaderEntryDefault") == "os-64k*.conf"
+
+
 # ---- bless-boot, deadline ----
 
 

@@ -109,7 +109,7 @@ def history(machine):
 
 
 def verdicts(machine):
-    return [(line["verdict"], line["entry"].replace(".conf", "")) for line in history(machine)]
+    return [(line["verdict"], (line["entry"] or "").replace(".conf", "")) for line in history(machine)]
 
 
 def unit_state(machine, unit):

@@ -24,7 +24,10 @@ static char *name_for(const struct change *c, const struct entry *e)
 		return xstrndup(e->id);
 	char *pattern = xprintf("%.*s*%.*s", (int)name.n, name.p, (int)suffix.n, suffix.p);
 	for (size_t i = 0; i < c->set.n; i++) {
-		if (c->set.entries[i] == e || !entry_matches(c->set.entries[i], span_of(pattern)))
+		const struct entry *other = c->set.entries[i];
+
+		/* One of a trial has no tries left, and comes last. */
+		if (other == e || other->bls.trial || !entry_matches(other, span_of(pattern)))
 			continue;
 		free(pattern);
 		return xstrndup(e->id);
