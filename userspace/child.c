@@ -99,13 +99,16 @@ close_out:
 
 struct kept {
 	char *data;
-	size_t n, keep;
+	size_t n, keep, room;
 	bool cut;
 };
 
 static void keep_bytes(struct kept *k, const char *data, size_t n)
 {
-	k->data = xrealloc(k->data, k->n + n + 1);
+	if (k->n + n > k->room) {
+		k->room = 2 * (k->n + n);
+		k->data = xrealloc(k->data, k->room);
+	}
 	memcpy(k->data + k->n, data, n);
 	k->n += n;
 	if (k->n > 2 * k->keep) {

@@ -139,7 +139,7 @@ static void list_mounts(const struct options *o, struct libmnt_table *table, str
 
 		if (!counts(o, table, fstab, fs))
 			continue;
-		_cleanup_free_ char *stable = stable_source(source && *source ? source : "none", NULL);
+		_cleanup_free_ char *stable = stable_source(o, source && *source ? source : "none");
 		struct item item = { in_fstab(fstab, target) != NULL, stable, (char *)(uintptr_t)target };
 		/* The last one of a place hides those before. */
 		size_t at = find_target(ret, target);
@@ -190,12 +190,12 @@ static char *cause(const struct options *o, const char *source)
 
 /* Where the system itself lies, another slot of it may run, and fstab may name a new file system on purpose.
  */
-static bool may_differ(struct libmnt_table *fstab, const struct item *now)
+static bool may_differ(const struct options *o, struct libmnt_table *fstab, const struct item *now)
 {
 	struct libmnt_fs *line = in_fstab(fstab, now->target);
 	const char *asked = line ? mnt_fs_get_source(line) : NULL;
 	_cleanup_free_ char *path = asked && source_is_tag(asked) ? source_path(asked) : NULL;
-	_cleanup_free_ char *stable = path ? stable_source(path, NULL) : NULL;
+	_cleanup_free_ char *stable = path ? stable_source(o, path) : NULL;
 
 	return strcmp(now->target, "/") == 0 || strcmp(now->target, "/usr") == 0 ||
 	       (stable && strcmp(stable, now->source) == 0);
@@ -217,7 +217,7 @@ static void compare(const struct options *o, struct libmnt_table *table, struct 
 	}
 	if (!item_parse(mounts->items[at], &now))
 		return;
-	if (strcmp(now.source, was->source) != 0 && !may_differ(fstab, &now))
+	if (strcmp(now.source, was->source) != 0 && !may_differ(o, fstab, &now))
 		problem_add(problems, xprintf("mount %s: %s is there instead of %s", was->target, now.source,
 					      was->source));
 	item_free(&now);

@@ -31,8 +31,8 @@ void content_probe(const char *path, struct content *ret);
 void content_free(struct content *c);
 
 /* The name of a source of data that stays the same over boots, without blanks (they are \040): "UUID=...",
- * "PARTUUID=...", /dev/mapper/NAME, or what was given. *ret_content is filled too, if not NULL. */
-char *stable_source(const char *source, struct content *ret_content);
+ * "PARTUUID=...", /dev/mapper/NAME, or what was given. */
+char *stable_source(const struct options *o, const char *source);
 
 /* Whether a name is one of a label or UUID. */
 bool source_is_tag(const char *source);

@@ -93,21 +93,21 @@ static char *unescape(const char *text)
 }
 
 /* Of a mapped device: its UUID may be as new as the key that it is encrypted with. */
-static char *mapper_name(const char *path)
+static char *mapper_name(const struct options *o, const char *path)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0 || !S_ISBLK(st.st_mode))
 		return NULL;
 	_cleanup_free_ char *file =
-		xprintf("/sys/dev/block/%u:%u/dm/name", major(st.st_rdev), minor(st.st_rdev));
-	_cleanup_free_ char *name = read_line(file);
+		xprintf("sys/dev/block/%u:%u/dm/name", major(st.st_rdev), minor(st.st_rdev));
+	_cleanup_free_ char *path_of_name = path_join(o->root, file), *name = read_line(path_of_name);
 	return name ? xprintf("/dev/mapper/%s", name) : NULL;
 }
 
-char *stable_source(const char *source, struct content *ret_content)
+char *stable_source(const struct options *o, const char *source)
 {
-	_cleanup_free_ char *mapped = source[0] == '/' ? mapper_name(source) : NULL;
+	_cleanup_free_ char *mapped = source[0] == '/' ? mapper_name(o, source) : NULL;
 	struct content content = { 0 };
 	struct stat st;
 	char *stable;
@@ -125,10 +125,7 @@ char *stable_source(const char *source, struct content *ret_content)
 		stable = xprintf("PARTUUID=%s", content.part_uuid);
 	else
 		stable = escape(source, true);
-	if (ret_content)
-		*ret_content = content;
-	else
-		content_free(&content);
+	content_free(&content);
 	return stable;
 }
 

@@ -9,7 +9,8 @@
 #define MAGIC_SIZE 10
 
 /* Whether fstab has this swap switched on at boot. `path` is where it is now, or NULL. */
-static bool in_fstab(struct libmnt_table *fstab, const char *stable, const char *path)
+static bool in_fstab(const struct options *o, struct libmnt_table *fstab, const char *stable,
+		     const char *path)
 {
 	struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
 	struct libmnt_fs *fs;
@@ -21,7 +22,7 @@ static bool in_fstab(struct libmnt_table *fstab, const char *stable, const char 
 		if (!mnt_fs_is_swaparea(fs) || !source || mnt_fs_get_option(fs, "noauto", NULL, NULL) == 0)
 			continue;
 		_cleanup_free_ char *there = source_path(source);
-		_cleanup_free_ char *name = stable_source(there ? there : source, NULL);
+		_cleanup_free_ char *name = stable_source(o, there ? there : source);
 		found = strcmp(source, stable) == 0 || strcmp(name, stable) == 0 ||
 			(path && strcmp(source, path) == 0);
 	}
@@ -41,9 +42,9 @@ static void list_swaps(const struct options *o, struct libmnt_table *fstab, stru
 			const char *source = mnt_fs_get_source(fs);
 			if (!source)
 				continue;
-			struct item item = { .source = stable_source(source, NULL), .target = "" };
+			struct item item = { .source = stable_source(o, source), .target = "" };
 
-			item.fstab = in_fstab(fstab, item.source, source);
+			item.fstab = in_fstab(o, fstab, item.source, source);
 			strings_add(ret, item_text(&item));
 			free(item.source);
 		}
@@ -111,7 +112,7 @@ void health_swaps(const struct options *o, const struct baseline *before, struct
 		if (!item_parse(before->swaps.items[i], &item))
 			continue;
 		_cleanup_free_ char *path = source_path(item.source);
-		bool given_up = item.fstab && !in_fstab(fstab, item.source, path);
+		bool given_up = item.fstab && !in_fstab(o, fstab, item.source, path);
 		if (!given_up && !has_source(ret_swaps, item.source)) {
 			_cleanup_free_ char *why = path ? cause(path) : xstrdup(": it is not there");
 			problem_add(problems, xprintf("swap %s: not in use%s", item.source, why ? why : ""));

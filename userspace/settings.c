@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 
 #include <granule/keyval.h>
@@ -113,15 +111,8 @@ static void list_drop_ins(const char *folder, struct strings *ret)
 		qsort(ret->items, ret->n, sizeof(ret->items[0]), by_name);
 }
 
-static bool is_mask(const char *path)
-{
-	char target[PATH_MAX];
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
-
-	return n == 9 && memcmp(target, "/dev/null", 9) == 0;
-}
-
-/* A file of the owner's in the folder `over` stands for the one of the same name here. */
+/* A file of the owner's in the folder `over` stands for the one of the same name here; it may be a link to
+ * /dev/null. */
 static void apply_folder(const struct options *o, const char *folder, const char *over,
 			 struct settings_values *values, char **trial_options)
 {
@@ -134,7 +125,7 @@ static void apply_folder(const struct options *o, const char *folder, const char
 		_cleanup_free_ char *path = path_join(here, names.items[i]);
 		_cleanup_free_ char *twin = there ? path_join(there, names.items[i]) : NULL;
 
-		if (!is_mask(path) && !(twin && (is_mask(twin) || path_exists(twin))))
+		if (!twin || !path_exists(twin))
 			apply_file(path, values, trial_options);
 	}
 	strings_free(&names);

@@ -35,7 +35,8 @@ def settings(root, text):
 
 def look(root, **env):
     """Problems, and what was complained about."""
-    done = subprocess.run([PROBE, "look", root], capture_output=True, text=True, env={**os.environ, **env}, timeout=60)
+    done = subprocess.run([PROBE, "look", root], capture_output=True, text=True, env={**os.environ, **env}, timeout=60,
+                          umask=0o077)
     assert done.returncode == 0 and "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
     return json.loads(done.stdout)["problems"], [line.replace(str(root), "") for line in done.stderr.splitlines()]
 
@@ -224,6 +225,16 @@ def test_neither_endless_output_nor_none_holds_us_up(root, text):
     add(root, "a", text)
     (problem,), _ = look(root)
     assert problem.startswith("check a: took longer than 1 s")
+
+
+def test_much_output_takes_little_memory(root):
+    add(root, "a", "head -c 300000000 /dev/zero; echo; echo end; exit 1")
+    process = subprocess.Popen([PROBE, "look", root], stdout=subprocess.PIPE, text=True)
+    answer = process.stdout.read()
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0
+    assert json.loads(answer)["problems"] == ["check a: exit code 1: end"]
+    assert usage.ru_maxrss < 150_000
 
 
 def test_all_checks_together_have_a_limit(root):

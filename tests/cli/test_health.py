@@ -129,6 +129,18 @@ def test_a_swap_is_known_by_its_uuid(host):
     assert f"other UUID={name}" in host.look()[0]["swaps"]
 
 
+def test_a_mapped_device_is_known_by_its_name(host):
+    """Its UUID may be as new as the key that it is encrypted with."""
+    device = host.disk()
+    host.swap(device)
+    number = os.stat(device).st_rdev
+    (host.root / "sys").unlink()
+    folder = host.root / f"sys/dev/block/{os.major(number)}:{os.minor(number)}/dm"
+    folder.mkdir(parents=True)
+    (folder / "name").write_text("my swap\n")
+    assert "other /dev/mapper/my\\040swap" in host.look()[0]["swaps"]
+
+
 def test_a_swap_that_is_gone_is_told(host):
     device = host.disk()
     name = host.swap(device)
