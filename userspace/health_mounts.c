@@ -65,14 +65,14 @@ static bool is_removable(const struct options *o, dev_t device)
 /* Folders of one mounted file system that are shown elsewhere too; a subvolume of btrfs is not one. */
 static bool is_bind(struct libmnt_fs *fs)
 {
-	const char *root = mnt_fs_get_root(fs), *type = mnt_fs_get_fstype(fs);
+	const char *root = mnt_fs_get_root(fs);
 	size_t n = 0;
 	char *subvolume;
 
 	if (!root || strcmp(root, "/") == 0)
 		return false;
-	return strcmp(type, "btrfs") != 0 || mnt_fs_get_option(fs, "subvol", &subvolume, &n) != 0 ||
-	       strlen(root) != n || strncmp(root, subvolume, n) != 0;
+	return mnt_fs_get_option(fs, "subvol", &subvolume, &n) != 0 || strlen(root) != n ||
+	       strncmp(root, subvolume, n) != 0;
 }
 
 /* Whether a mounted file system is one that stays. */
