@@ -282,9 +282,10 @@ def test_a_kernel_that_can_choose_gets_an_entry_for_each_size_beside_it(kernel_i
     system.set_variable("GranulePolicy", "64k")
     system.entry("another", images.arm64(1))
     system.kernel("6.13", images.arm64(0, release="6.13", extra=images.SELECTABLE_STRINGS))
-    kernel_install.run("add", "6.13", "/boot/vmlinuz-6.13", "/boot/initrd.img-6.13")
+    (system.boot / "special").write_bytes(b"one that is named")
+    kernel_install.run("add", "6.13", "/boot/vmlinuz-6.13", "/boot/special")
     assert set(system.entries()) == {"another.conf", "test-6.13.conf"} | {f"test-6.13-{s}.conf" for s in ("4k", "16k", "64k")}
-    assert initrd_of(system, "test-6.13-16k.conf") == b"initrd"
+    assert initrd_of(system, "test-6.13-16k.conf") == b"one that is named"
     for file in system.boot.glob("*6.13"):
         file.unlink()
     kernel_install.run("remove", "6.13")

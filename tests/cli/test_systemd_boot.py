@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Under systemd-boot, which knows no page sizes: a policy is a default that is kept up to date."""
 
+import subprocess
+
 import pytest
 
 import images
@@ -134,3 +136,32 @@ def test_a_unified_image_belongs_to_the_system_that_is_in_it(machine, os_id, tak
     assert machine.entries()["image.efi"]["release"] == "9.9"
     machine.ok("set", "64k")
     assert machine.variable("LoaderEntryDefault") == ("image.efi" if taken else ENTRY["64k"])
+
+
+def test_without_writable_variables_a_policy_is_kept_in_loader_conf(machine):
+    folder = machine.root / "variables"
+
+    def read_only(*arguments):
+        script = f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && exec \"$@\""
+        command = ["unshare", "-m", "sh", "-c", script, "sh", machine.program, *arguments, "--root", machine.root]
+        done = subprocess.run([str(c) for c in command], env=machine.env, capture_output=True, text=True)
+        if "ermitted" in done.stderr or "denied" in done.stderr:
+            pytest.skip("no right to mount here")
+        return done
+
+    conf = machine.efi / "loader/loader.conf"
+    conf.write_text("timeout 3\n")
+    assert read_only("set", "64k").returncode == 0
+    assert conf.read_text() == f"timeout 3\npage-size 64k\ndefault {ENTRY['64k']}\n" and next_id(machine) == ENTRY["64k"]
+    machine.kernel("6.2-64k", images.arm64(3, release="6.2-64k"))
+    assert read_only("register").returncode == 0
+    assert "default test-6.2-64k-64k.conf\n" in conf.read_text() and next_id(machine) == "test-6.2-64k-64k.conf"
+    done = read_only("once", "4k")
+    assert done.returncode == 1 and "a one-shot cannot be armed" in done.stderr
+    assert read_only("set", "none").returncode == 0 and conf.read_text() == "timeout 3\n"
+    machine.set_variable("LoaderEntryDefault", ENTRY["4k"])
+    done = read_only("set", "64k")
+    assert done.returncode == 1 and "would win" in done.stderr and conf.read_text() == "timeout 3\n", "all or nothing"
+    conf.write_text("page-size 64k\n")
+    done = read_only("set", "none")
+    assert done.returncode == 1 and "would win" in done.stderr and conf.read_text() == "page-size 64k\n"

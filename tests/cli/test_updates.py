@@ -231,7 +231,7 @@ def test_keys_and_comments_of_others_stay_when_an_entry_is_rewritten(machine):
     machine.ok("register")
     file = machine.efi / "loader/entries" / entry_id("6.1", "64k")
     own = file.read_text()
-    kept = "grub_users $grub_users\ngrub_class kernel\ntuned_params $tuned_params\ndevicetree /board.dtb\n# mine\n"
+    kept = "grub_users $grub_users\ngrub_class kernel\ntuned_params $tuned_params\ndevicetree /board.dtb\n# mine\n#\n"
     (machine.efi / "board.dtb").write_bytes(b"tree")
     file.write_text(kept.replace("\n", "\r\n\n", 2) + "initrd /old\nnothing\noptions old\n" + own)
     machine.ok("register")

@@ -57,9 +57,17 @@ static int disarm(struct change *c)
 	return r < 0 ? r : wish_env_clear(&c->actions, &c->set, &c->places, 1u << RULE_ONESHOT);
 }
 
-/* What has to be cleared on the partition must be possible before any variable is touched. */
-static int check_files(const struct change *c, bool default_too)
+/* What has to be cleared must be possible before anything is touched. */
+static int check_rivals(const struct change *c, bool default_too)
 {
+	int r = default_too ? stored_check(c, "LoaderEntryDefault", NULL) : 0;
+
+	if (r == 0)
+		r = stored_check(c, "LoaderEntryPreferred", NULL);
+	if (r == 0)
+		r = stored_check(c, "LoaderEntryOneShot", NULL);
+	if (r < 0)
+		return r;
 	if (c->set.conf.preferred_pattern.n || (default_too && c->set.conf.default_pattern.n))
 		return stored_check_file(c, "loader/loader.conf");
 	if (c->set.input.from_env & (1u << RULE_ONESHOT | 1u << RULE_DEFAULT))
@@ -90,7 +98,7 @@ static int set_policy(struct change *c, enum page_size size)
 	int r = stored_check(c, "GranulePolicy", word);
 
 	if (r == 0)
-		r = check_files(c, true);
+		r = check_rivals(c, true);
 	if (r == 0)
 		r = stored_set(c, "GranulePolicy", "page-size", word);
 	if (r == 0)
@@ -107,7 +115,7 @@ static int set_default(struct change *c, const struct entry *e)
 	int r = stored_check(c, "LoaderEntryDefault", id);
 
 	if (r == 0)
-		r = check_files(c, false);
+		r = check_rivals(c, false);
 	if (r == 0)
 		r = stored_set(c, "LoaderEntryDefault", "default", id);
 	if (r == 0)
@@ -117,8 +125,12 @@ static int set_default(struct change *c, const struct entry *e)
 
 static int set_none(struct change *c)
 {
-	int r = stored_clear(c, "GranulePolicy", "page-size");
+	int r = stored_check(c, "GranulePolicy", NULL);
 
+	if (r == 0)
+		r = check_rivals(c, true);
+	if (r == 0)
+		r = stored_clear(c, "GranulePolicy", "page-size");
 	return r < 0 ? r : clear_rivals(c, true);
 }
 

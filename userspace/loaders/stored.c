@@ -9,7 +9,7 @@ int stored_check(const struct change *c, const char *variable, const char *wante
 {
 	const char *current = wish_stored(&c->set, variable);
 
-	if (c->variables || !current || strcmp(current, wanted) == 0)
+	if (c->variables || !current || (wanted && strcmp(current, wanted) == 0))
 		return 0;
 	complain("%s is set to %s and would win, but cannot be changed: %s", variable, current, c->why_not);
 	return -EROFS;

@@ -9,8 +9,9 @@
 
 #include "loader.h"
 
-/* Whether a wish can be stored so that it holds: a variable that cannot be changed would win over
- * loader.conf. Returns 0 or -errno after one printed line. */
+/* Whether a variable can be made to hold `wanted`, or (NULL) nothing; one that cannot be changed would win
+ * over loader.conf. Asked of all that a change is about before the first is made. Returns 0 or -errno after
+ * one printed line. */
 int stored_check(const struct change *c, const char *variable, const char *wanted);
 
 /* What has to be changed in a file must be possible before any variable is touched: loader.conf, or the

@@ -57,9 +57,15 @@ static int disarm(struct change *c)
 	return stored_clear(c, "LoaderEntryOneShot", NULL);
 }
 
-/* A default that is stored in loader.conf is one there only for want of variables. */
-static int check_files(const struct change *c)
+/* What has to be cleared must be possible before anything is touched. */
+static int check_rivals(const struct change *c)
 {
+	int r = stored_check(c, "LoaderEntryPreferred", NULL);
+
+	if (r == 0)
+		r = stored_check(c, "LoaderEntryOneShot", NULL);
+	if (r < 0)
+		return r;
 	return c->set.conf.preferred_pattern.n ? stored_check_file(c, "loader/loader.conf") : 0;
 }
 
@@ -72,12 +78,18 @@ static int clear_rivals(struct change *c)
 	return r < 0 ? r : disarm(c);
 }
 
+static int check_default(const struct change *c, const struct entry *e)
+{
+	_cleanup_free_ char *name = name_for(c, e);
+
+	return stored_check(c, "LoaderEntryDefault", name);
+}
+
 static int store_default(struct change *c, const struct entry *e)
 {
 	_cleanup_free_ char *name = name_for(c, e);
-	int r = stored_check(c, "LoaderEntryDefault", name);
 
-	return r < 0 ? r : stored_set(c, "LoaderEntryDefault", "default", name);
+	return stored_set(c, "LoaderEntryDefault", "default", name);
 }
 
 static int set_policy(struct change *c, enum page_size size)
@@ -86,8 +98,10 @@ static int set_policy(struct change *c, enum page_size size)
 	const struct entry *e = loader_policy_entry(c, size);
 	int r = stored_check(c, "GranulePolicy", word);
 
+	if (r == 0 && e)
+		r = check_default(c, e);
 	if (r == 0)
-		r = check_files(c);
+		r = check_rivals(c);
 	if (r == 0)
 		r = stored_set(c, "GranulePolicy", "page-size", word);
 	if (r == 0 && e)
@@ -103,8 +117,12 @@ static int set_policy(struct change *c, enum page_size size)
 /* A policy would be followed at the next change of an entry: it goes. */
 static int set_default(struct change *c, const struct entry *e)
 {
-	int r = check_files(c);
+	int r = check_default(c, e);
 
+	if (r == 0)
+		r = stored_check(c, "GranulePolicy", NULL);
+	if (r == 0)
+		r = check_rivals(c);
 	if (r == 0)
 		r = store_default(c, e);
 	if (r == 0)
@@ -115,8 +133,14 @@ static int set_default(struct change *c, const struct entry *e)
 static int set_none(struct change *c)
 {
 	struct span by_default = c->set.conf.default_pattern, preferred = c->set.conf.preferred_pattern;
-	int r = stored_clear(c, "GranulePolicy", "page-size");
+	int r = stored_check(c, "GranulePolicy", NULL);
 
+	if (r == 0)
+		r = stored_check(c, "LoaderEntryDefault", NULL);
+	if (r == 0)
+		r = check_rivals(c);
+	if (r == 0)
+		r = stored_clear(c, "GranulePolicy", "page-size");
 	/* Where variables cannot be written the line is where the wish is. */
 	if (r == 0)
 		r = stored_clear(c, "LoaderEntryDefault",
@@ -148,7 +172,8 @@ static int follow_policy(struct change *c, const struct entry *e)
 			 page_size_word(c->set.policy), (int)now.n, now.p, page_size_word(c->set.policy));
 		return 0;
 	}
-	return store_default(c, e);
+	int r = check_default(c, e);
+	return r < 0 ? r : store_default(c, e);
 }
 
 const struct loader loader_systemd_boot = {
