@@ -21,8 +21,8 @@ COMMANDS = ("systemctl", "systemd-analyze", "systemd-tty-ask-password-agent", "b
 SERVICES = ("systemd-reboot.service", "systemd-poweroff.service", "systemd-kexec.service", "systemd-soft-reboot.service",
             "systemd-bless-boot.service", "systemd-boot-check-no-failures.service")
 BUSYBOX = """[ awk basename cat chmod cmp cp cut date dd df dmesg echo env false find grep head hexdump kill ln ls mkdir
-mount mv poweroff printf ps readlink reboot rm rmdir sed sh sleep sort stat stty sync tail test touch tr true umount
-uname wc""".split()
+mount mv poweroff printf ps readlink reboot rm rmdir sed sh sleep sort stat stty swapon sync tail test touch tr true
+umount uname wc""".split()
 
 SHELL = """#!/bin/sh
 exec </dev/ttyAMA0 >/dev/ttyAMA0 2>&1

@@ -4,6 +4,7 @@ nothing of page sizes, with its units that say whether a boot is good, and with 
 
 import json
 import shutil
+import subprocess
 
 import pytest
 
@@ -217,6 +218,17 @@ def fails_with_64k(guest):
     return "unit broken.service"
 
 
+def has_a_swap_of_4k(guest):
+    """Its unit is content, only the swap is not there."""
+    swap = guest.root / "swap"
+    swap.write_bytes(b"x" * (1 << 20))
+    swap.chmod(0o600)
+    run("mkswap", "-p", "4096", swap, stdout=subprocess.DEVNULL)
+    guest.unit("swap.service", "-swapon /swap")
+    return ("swap /swap: not in use: /swap was made for 4K pages and 64K run, which cannot use it; make it again: "
+            "mkswap -p 65536")
+
+
 def check_fails_with_64k(guest):
     guest.check("pages", f"echo these pages are no good; {ONLY_64K}")
     return "these pages are no good"
@@ -261,6 +273,7 @@ def no_state_in_the_trial(guest):
 @pytest.mark.parametrize("release, loader, failure", [
     ("12", "systemd-boot", fails_with_64k),
     ("13", "systemd-boot", fails_with_64k),
+    ("13", "systemd-boot", has_a_swap_of_4k),
     ("13", "systemd-boot", check_fails_with_64k),
     ("12", "systemd-boot", check_hangs_with_64k),
     ("12", "systemd-boot", hangs_with_64k),
@@ -284,6 +297,43 @@ def test_a_trial_that_fails_leads_back_by_one_reboot(guest, release, loader, fai
     assert lines[2]["trial"] and word in lines[2]["reason"], lines[2]
     assert names(m) == [f"{ENTRY['4k']}.conf", f"{ENTRY['64k']}.conf"]
     assert unit_state(m, "granule-verify.service") == "active"
+
+
+INHIBITED = """case "$*" in *" reboot")
+    echo asked >>/etc/asked
+    [ "$(wc -l </etc/asked)" -gt 2 ] || { echo "Operation inhibited by firmware update" >&2; exit 1; };;
+esac
+exec /usr/bin/systemctl "$@"
+"""
+
+
+def test_a_reboot_that_is_inhibited_is_waited_for(guest):
+    g = guest("13")
+    g.kernel("4k")
+    g.kernel("64k")
+    check_fails_with_64k(g)
+    g.file("usr/local/bin/systemctl", f"#!/bin/sh\n{INHIBITED}", 0o755)
+    m = g.start()
+    m.ok(f"granule try 64k {LONG}")
+    m.reboot()
+    came_back(m)
+    assert (m.page_size(), m.ok("cat /etc/asked")) == (4096, "asked\nasked\nasked")
+    assert [v[0] for v in verdicts(m)] == ["nothing-asked", "armed", "failed", "nothing-asked"]
+
+
+def test_a_boot_that_was_not_in_order_is_judged_again_when_it_is(guest):
+    """What failed because of the verdict itself is nothing that is wrong."""
+    g = guest("13")
+    g.kernel("4k")
+    g.file("etc/good", "")
+    g.check("wish", "test -e /etc/good")
+    m = g.start()
+    m.ok("rm /etc/good")
+    rebooted(m)
+    assert verdicts(m)[-1][0] == "failed" and unit_state(m, "granule-verify.service") == "failed"
+    m.ok("touch /etc/good")
+    assert m.ok("granule verify --boot").startswith("ok: 4096-byte pages")
+    assert [v[0] for v in verdicts(m)] == ["nothing-asked", "failed", "nothing-asked"]
 
 
 # ---- policies ----
