@@ -173,17 +173,21 @@ static bool keeps_options(const struct work *w, const struct entry *there, const
 	       !span_equal(fresh.options, there->bls.options);
 }
 
-/* Text for an entry in place of the one that is there (NULL: none). NULL after one printed line. */
-static char *new_text(const struct work *w, const struct registration *r, const struct entry *there)
+/* Text for an entry in place of the one that is there (NULL: none). NULL after one printed line. *ret_kept:
+ * with the old command line. */
+static char *new_text(const struct work *w, const struct registration *r, const struct entry *there,
+		      bool *ret_kept)
 {
 	char *text = registry_text(r, w->first);
 
+	*ret_kept = false;
 	if (text && there && keeps_options(w, there, text)) {
 		_cleanup_free_ char *options = xstrndup(there->bls.options);
 		struct registration kept = *r;
 
 		/* Its kernel and initrd change together with the modules all the same. */
 		kept.options = options;
+		*ret_kept = true;
 		free(text);
 		text = registry_text(&kept, w->first);
 		if (text && !w->o->json)
@@ -217,10 +221,13 @@ static int write_entry(struct work *w, const struct registration *r)
 
 	if (there && !may_replace(w, there))
 		return -EEXIST;
-	_cleanup_free_ char *text = new_text(w, r, there);
+	bool kept, in_place = there && there->volume == w->volume;
+	_cleanup_free_ char *text = new_text(w, r, there, &kept);
 	if (!text)
 		return -EINVAL;
-	bool in_place = there && there->volume == w->volume;
+	/* What is known to boot does not move to another partition at such a moment. */
+	if (kept && !in_place)
+		return 0;
 	if (in_place && strcmp(loaded(there)->text, text) == 0)
 		return 0;
 	int error = w->o->dry_run ? 0 : safe_file_write(path, text, strlen(text));
