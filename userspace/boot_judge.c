@@ -86,6 +86,18 @@ static bool is_trials_one_shot(const struct boot *b)
 	       span_equal_nocase(b->verdict.entry_expected, span_of(b->trial.entry));
 }
 
+/* A kernel that runs with another page size than the entry that was booted is known to have. */
+static void judge_entry(struct boot *b)
+{
+	const struct entry *e = b->has_change ? entry_set_by_id(&b->change.set, b->facts.entry) : NULL;
+	enum page_size size = b->facts.asked != PAGE_SIZE_UNKNOWN || !e ? b->facts.asked : e->page_size;
+
+	if (size == PAGE_SIZE_UNKNOWN || page_size_bytes(size) == b->verdict.running)
+		return;
+	verdict_free(&b->verdict);
+	verdict_judge(b->o, &b->facts, size, &b->verdict);
+}
+
 /* Names and sizes that are wrong come before anything that is merely unwell. */
 static void judge(struct boot *b)
 {
@@ -108,6 +120,9 @@ static void judge(struct boot *b)
 		b->verdict.broken_link = NULL;
 		b->verdict.asked = false;
 	}
+	/* Nothing was asked for, and still an entry has a page size. */
+	if (!b->verdict.asked && !b->from_kexec)
+		judge_entry(b);
 	if (b->verdict.broken_link)
 		strings_add(&b->problems, xprintf("%s: %s", b->verdict.broken_link, b->verdict.message));
 	if (trial && !b->has_change)
@@ -335,6 +350,15 @@ static int ordinary(struct boot *b, const char *reason)
 	return r;
 }
 
+/* What earlier boots left behind. The trial that is recorded is dealt with by what follows. */
+static void sweep(struct boot *b)
+{
+	bool concerned = b->has_trial && (trial_is_pending(&b->trial) || b->kind == BOOT_TRIAL_AGAIN);
+
+	if (b->has_change && !b->o->dry_run)
+		trial_sweep(&b->change, concerned ? &b->trial : NULL);
+}
+
 static int act(struct boot *b, const char *reason)
 {
 	switch (b->kind) {
@@ -470,6 +494,7 @@ int boot_judge(const struct options *o)
 				goto out;
 		}
 		join_problems(&b.problems, &reason);
+		sweep(&b);
 		r = act(&b, reason);
 		exit_code = say_verdict(&b, reason, r);
 	}

@@ -180,6 +180,10 @@ char *boot_absence_reason(const struct boot *b, bool *ret_final)
 	if (b->has_change && trial_is_armed(&b->change, &b->trial))
 		return xstrdup(
 			"the loader did not see the one-shot: this boot went past it, or it cannot clear it");
+	/* Armed by somebody else since: it is not for us to take its place. */
+	if (b->has_change && b->change.set.input.oneshot.n)
+		return xprintf("another one-shot waits in its place: %.*s",
+			       (int)b->change.set.input.oneshot.n, b->change.set.input.oneshot.p);
 	if (b->has_change && b->trial.file && !trial_entry_exists(&b->change, &b->trial))
 		return xprintf("the entry %s is not there: somebody removed it", b->trial.entry);
 	/* Loaders that tell nothing. */

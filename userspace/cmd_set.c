@@ -71,8 +71,8 @@ static int set_entry(struct change *c, const struct entry *e)
 	const char *id = loaded(e)->id, *obstacle = default_obstacle(c, e);
 	int r;
 
-	if (obstacle && !c->o->force) {
-		complain("%s: %s (--force stores it all the same)", id, obstacle);
+	if (obstacle && (!c->o->force || e->bls.trial)) {
+		complain("%s: %s%s", id, obstacle, e->bls.trial ? "" : " (--force stores it all the same)");
 		return -EINVAL;
 	}
 	r = loader_of(&c->set)->set_default(c, e);
@@ -80,7 +80,8 @@ static int set_entry(struct change *c, const struct entry *e)
 }
 
 /* Runs one of the two commands. A trial that waits for its boot is given up when its one-shot goes. */
-static int run(const struct options *o, const char *command, int (*store)(struct change *c, const char *word))
+static int run(const struct options *o, const char *command, bool new_default,
+	       int (*store)(struct change *c, const char *word))
 {
 	const char *word = o->arguments[0];
 	_cleanup_free_ char *whole = xprintf("granule %s %s", command, word);
@@ -95,7 +96,7 @@ static int run(const struct options *o, const char *command, int (*store)(struct
 	}
 	waiting_look(&waiting, &c);
 	int r = store(&c, word);
-	int settled = waiting_settle(&waiting, &c, whole);
+	int settled = waiting_settle(&waiting, &c, whole, new_default && r == 0);
 	waiting_close(&waiting);
 	return change_end(&c, r < 0 ? r : settled);
 }
@@ -114,7 +115,7 @@ static int set_word(struct change *c, const char *word)
 
 int cmd_set(const struct options *o)
 {
-	return run(o, "set", set_word);
+	return run(o, "set", true, set_word);
 }
 
 static int once_entry(struct change *c, const struct entry *e)
@@ -158,5 +159,5 @@ static int once_word(struct change *c, const char *word)
 
 int cmd_once(const struct options *o)
 {
-	return run(o, "once", once_word);
+	return run(o, "once", false, once_word);
 }

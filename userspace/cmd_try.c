@@ -9,6 +9,7 @@
 #include "boot_facts.h"
 #include "crash.h"
 #include "history.h"
+#include "identity.h"
 #include "image_file.h"
 #include "loaders/loader.h"
 #include "system.h"
@@ -150,7 +151,8 @@ static int check_target(struct job *j, const struct entry *target)
 				       : "starts no kernel of this machine";
 	struct next_boot by_default;
 
-	if (obstacle && (!j->o->force || target->unusable || !entry_supported(target, j->change.set.cpu))) {
+	if (obstacle && (!j->o->force || target->unusable || target->bls.trial ||
+			 !entry_supported(target, j->change.set.cpu))) {
 		complain("%.*s: %s", (int)target->id.n, target->id.p, obstacle);
 		return -EINVAL;
 	}
@@ -227,6 +229,25 @@ static void say_so(const struct job *j, const struct trial *t)
 		puts("reboot to start it; 'granule try none' gives it up");
 }
 
+/* An entry with the name of the trial's that is none of this system's trials is somebody's own. */
+static int check_name(const struct job *j, const struct trial *t)
+{
+	const struct entry *there = entry_set_by_id(&j->change.set, t->entry);
+	struct identity own;
+
+	if (!there)
+		return 0;
+	identity_read(j->o, &own);
+	bool ours = there->bls.trial && identity_owns(&own, there);
+	identity_free(&own);
+	if (ours)
+		return 0;
+	complain("%s: has the name that the entry of the trial would have; rename it, or remove it if nobody "
+		 "needs it",
+		 loaded(there)->source);
+	return -EEXIST;
+}
+
 static int arm(struct job *j, const struct entry *target, bool by_size)
 {
 	struct trial t = { 0 };
@@ -236,8 +257,10 @@ static int arm(struct job *j, const struct entry *target, bool by_size)
 
 	if (r == 0) {
 		describe(j, target, by_size, &t);
-		r = trial_entry_plan(&j->settings, target, &t, &text);
+		r = trial_entry_plan(j->o, &j->settings, target, &t, &text);
 	}
+	if (r == 0 && text)
+		r = check_name(j, &t);
 	if (r == 0)
 		r = trial_write(&j->state, &t);
 	if (r == 0) {
@@ -284,11 +307,8 @@ static int try_none(struct job *j)
 		complain("%s has passed its trial; 'granule rollback' goes back", j->trial.target);
 		return -EBUSY;
 	}
-	/* A one-shot whose record was lost. */
-	const struct entry *e = entry_set_by_id(&j->change.set, j->change.set.oneshot);
-	if (e && e->bls.trial)
-		return loader_of(&j->change.set)->disarm(&j->change);
-	return 0;
+	/* One whose record was lost. */
+	return trial_sweep(&j->change, NULL);
 }
 
 int cmd_try(const struct options *o)

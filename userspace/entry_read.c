@@ -13,7 +13,6 @@
 #include "entry_read.h"
 #include "variables.h"
 
-#define ENTRY_FILE_MAX (64 << 10) /* as the boot manager reads */
 #define LOOK_MEMORY (1u << 20)
 
 /* What the functions here share while a set is read. */

@@ -6,6 +6,8 @@
 
 #include "entry_set.h"
 
+#define ENTRY_FILE_MAX (64 << 10) /* as the boot manager reads */
+
 /* Adds all entries of all volumes to the set, in the order in which the boot manager finds them; what is
  * wrong with files goes to set->skipped. `set` has `cpu`, `own_path` and `running_system` already. Returns 0,
  * or -errno after one printed line. */

@@ -161,6 +161,9 @@ const char *entry_obstacle(const struct entry_set *set, const struct entry *e)
 		return loaded(e)->problem;
 	if (!entry_supported(e, set->cpu))
 		return "this CPU lacks its page size";
+	/* Bad as well, as long as nobody takes its counter away. */
+	if (e->bls.trial)
+		return "it is the entry of a trial, for one boot only";
 	if (boot_counter_state(&e->counter) == STATE_BAD)
 		return "it is bad: no tries are left";
 	return NULL;

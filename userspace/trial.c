@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "history.h"
+#include "identity.h"
 #include "loaders/loader.h"
 #include "system.h"
 #include "trial.h"
@@ -33,6 +34,38 @@ int trial_clear(struct change *c, const struct trial *t)
 	int removed = trial_entry_remove(c, t);
 
 	return r < 0 ? r : removed;
+}
+
+/* A pattern of the owner's may mean other entries as well. */
+static bool oneshot_is_only_for(const struct entry_set *set, const struct entry *e)
+{
+	struct span oneshot = set->input.oneshot;
+	bool others = false;
+
+	for (size_t i = 0; i < set->n && !others; i++)
+		others = !set->entries[i]->bls.trial && entry_matches(set->entries[i], oneshot);
+	return !others && entry_matches(e, oneshot);
+}
+
+int trial_sweep(struct change *c, const struct trial *keep)
+{
+	struct identity own;
+	int result = 0;
+
+	identity_read(c->o, &own);
+	for (size_t i = 0; i < c->set.n; i++) {
+		const struct entry *e = c->set.entries[i];
+		if (e->type != ENTRY_TYPE1 || !e->bls.trial || !identity_owns(&own, e) ||
+		    (keep && span_equal_nocase(e->id, span_of(keep->entry))))
+			continue;
+		int r = oneshot_is_only_for(&c->set, e) ? loader_of(&c->set)->disarm(c) : 0;
+		if (r == 0)
+			r = trial_entry_remove_stray(c, e);
+		if (r < 0)
+			result = r;
+	}
+	identity_free(&own);
+	return result;
 }
 
 char *trial_text(const struct trial *t)
@@ -65,7 +98,7 @@ int waiting_open(const struct options *o, struct waiting *ret)
 	*ret = (struct waiting){ .state.lock = -1 };
 	state_open(o, &ret->state);
 	int r = trial_read(&ret->state, &ret->trial);
-	bool waits = r == 0 && ret->trial.stage == TRIAL_ARMED;
+	bool waits = r == 0 && trial_is_pending(&ret->trial);
 
 	/* Nothing of it is written otherwise, and /var may not even be writable. */
 	if (!waits)
@@ -83,8 +116,13 @@ void waiting_look(struct waiting *w, const struct change *c)
 	w->is_armed = w->trial.entry && w->trial.stage == TRIAL_ARMED && trial_is_armed(c, &w->trial);
 }
 
-int waiting_settle(struct waiting *w, struct change *c, const char *command)
+int waiting_settle(struct waiting *w, struct change *c, const char *command, bool new_default)
 {
+	if (new_default && w->trial.entry && w->trial.stage == TRIAL_PASSED) {
+		/* A power cut kept it from becoming the default, and now it is not to be. */
+		int r = trial_clear(c, &w->trial);
+		return r < 0 ? r : trial_remove(&w->state);
+	}
 	if (!w->is_armed || trial_is_armed(c, &w->trial))
 		return 0;
 	_cleanup_free_ char *reason = xprintf("given up: '%s' took its place", command);
@@ -130,11 +168,15 @@ static int make_default(struct change *c, const struct entry *e, bool as_policy,
 	enum choose_outcome why;
 
 	*ret_wish = WISH_DEFAULT;
-	if (as_policy) {
+	/* Another loader would refuse it. */
+	if (as_policy && (loader->policies || loader->follow_policy)) {
 		size_t newest = choose_newest(&c->set.input, e->page_size, NULL, &why);
+		/* A loader that knows no policies is given one entry, which has to be this one. */
+		bool leads = loader->policies ? newest != SIZE_MAX && c->set.entries[newest] == e
+					      : loader_policy_entry(c, e->page_size) == e;
 
 		/* A kernel that came since would boot unseen. */
-		if (newest != SIZE_MAX && c->set.entries[newest] == e) {
+		if (leads) {
 			int r = loader->set_policy(c, e->page_size);
 			if (r < 0)
 				return r;

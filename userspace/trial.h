@@ -26,7 +26,7 @@ int trial_clear(struct change *c, const struct trial *t);
 /* Ends a trial that has no verdict, with a line in the history. */
 int trial_cancel(struct state *s, struct change *c, struct trial *t, const char *reason);
 
-/* A trial that waits for its boot while something else is stored. */
+/* A trial that waits for its boot, or to be made the default, while something else is stored. */
 struct waiting {
 	struct state state;
 	struct trial trial;
@@ -37,13 +37,19 @@ struct waiting {
 int waiting_open(const struct options *o, struct waiting *ret);
 /* To be called after change_start(). */
 void waiting_look(struct waiting *w, const struct change *c);
-/* Gives the trial up if its one-shot was armed and is not any more. `command` is why. */
-int waiting_settle(struct waiting *w, struct change *c, const char *command);
+/* Gives the trial up if its one-shot was armed and is not any more. `command` is why. With `new_default` a
+ * trial that passed is not made the default any more: that would take back what the owner said since. */
+int waiting_settle(struct waiting *w, struct change *c, const char *command, bool new_default);
 void waiting_close(struct waiting *w);
 
 /* Makes the target the default: as a policy, if a size was asked for and it leads to this entry. `ret_wish`
  * is how. Returns 0 or -errno after one printed line. */
 int trial_promote(struct change *c, const struct trial *t, enum choice_wish *ret_wish);
+
+/* Removes the entries of trials of this system that no record tells of, and a one-shot for one: what a power
+ * cut, or a record that was lost, left behind. `keep`, which may be NULL, stays. Returns 0 or -errno after
+ * printed lines. */
+int trial_sweep(struct change *c, const struct trial *keep);
 
 /* "64K pages, test-6.1-64k.conf" */
 char *trial_text(const struct trial *t);

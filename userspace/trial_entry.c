@@ -6,6 +6,8 @@
 #include <granule/error.h>
 #include <granule/keyval.h>
 
+#include "entry_read.h"
+#include "identity.h"
 #include "safe_file.h"
 #include "trial_entry.h"
 
@@ -90,10 +92,10 @@ static char *trial_options(const struct settings *s, const struct entry *target)
 }
 
 /* The text of the target with another title and command line; all other lines stay, whoever knows them. */
-static char *entry_text(const struct entry *target, const char *options)
+static char *entry_text(const struct entry *target, const char *options, const struct identity *own)
 {
 	struct span old = span_of(loaded(target)->text);
-	size_t size = old.n + strlen(options) + 128;
+	size_t size = old.n + strlen(options) + target->id.n + 256;
 	char *text = xalloc(size);
 	struct text t = text_in(text, size);
 	struct span title = target->bls.title;
@@ -112,11 +114,18 @@ static char *entry_text(const struct entry *target, const char *options)
 	text_add(&t, SPAN(" (trial)\n" BLS_KEY_TRIAL " yes\noptions "));
 	text_add(&t, span_of(options));
 	text_add(&t, SPAN("\n"));
+	/* Whose it is, where several systems share the partition. */
+	if (!target->bls.machine_id.n && own->machine_id && identity_owns(own, target)) {
+		text_add(&t, SPAN("machine-id "));
+		text_add(&t, span_of(own->machine_id));
+		text_add(&t, SPAN("\n"));
+	}
 	text[t.n] = 0;
 	return text;
 }
 
-int trial_entry_plan(const struct settings *s, const struct entry *target, struct trial *t, char **ret_text)
+int trial_entry_plan(const struct options *o, const struct settings *s, const struct entry *target,
+		     struct trial *t, char **ret_text)
 {
 	*ret_text = NULL;
 	if (!trial_entry_possible(target)) {
@@ -138,7 +147,10 @@ int trial_entry_plan(const struct settings *s, const struct entry *target, struc
 		*p = char_lower(*p);
 	t->file = file;
 	t->volume = target->volume;
-	*ret_text = entry_text(target, options);
+	struct identity own;
+	identity_read(o, &own);
+	*ret_text = entry_text(target, options, &own);
+	identity_free(&own);
 	return 0;
 }
 
@@ -162,6 +174,21 @@ static bool is_file_of(const struct trial *t, const char *file_name)
 	return span_equal(text_span(&text), span_of(t->entry));
 }
 
+/* Somebody's own entry may have such a name. */
+static bool says_trial(const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+	struct keyval line;
+	size_t size, pos = 0;
+
+	if (read_file(path, ENTRY_FILE_MAX, &text, &size) < 0)
+		return false;
+	while (keyval_next((struct span){ text, size }, &pos, &line))
+		if (span_equal(line.key, SPAN(BLS_KEY_TRIAL)))
+			return true;
+	return false;
+}
+
 /* Calls `each` with the path of every file of the trial. */
 static int for_each_file(const struct change *c, const struct trial *t,
 			 int (*each)(void *context, const char *path), void *context)
@@ -175,6 +202,8 @@ static int for_each_file(const struct change *c, const struct trial *t,
 		if (!is_file_of(t, d->d_name))
 			continue;
 		_cleanup_free_ char *path = path_join(folder, d->d_name);
+		if (!says_trial(path))
+			continue;
 		int r = each(context, path);
 		if (r < 0)
 			result = r;
@@ -213,6 +242,14 @@ static int remove_one(void *context, const char *path)
 int trial_entry_remove(struct change *c, const struct trial *t)
 {
 	return for_each_file(c, t, remove_one, c);
+}
+
+int trial_entry_remove_stray(struct change *c, const struct entry *e)
+{
+	const char *path = loaded(e)->source;
+
+	/* It may be gone already, as a part of the trial that was cleared. */
+	return path_exists(path) ? remove_one(c, path) : 0;
 }
 
 static int count_one(void *context, const char *path)

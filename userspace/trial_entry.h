@@ -20,13 +20,17 @@ bool trial_entry_has_id(const char *id);
 
 /* Fills t->entry, t->file and t->volume for a trial of `target`, and makes the text of the file (to be freed;
  * NULL if the target is tried as it is). Returns 0 or -errno after one printed line. */
-int trial_entry_plan(const struct settings *s, const struct entry *target, struct trial *t, char **ret_text);
+int trial_entry_plan(const struct options *o, const struct settings *s, const struct entry *target,
+		     struct trial *t, char **ret_text);
 
 /* Writes it, unless it is there already. Returns 0 or -errno after one printed line. */
 int trial_entry_write(struct change *c, const struct trial *t, const char *text);
 
-/* Removes it under any counter; what is not there is no error. */
+/* Removes it under any counter; what is not there is no error, and what is no trial's entry stays. */
 int trial_entry_remove(struct change *c, const struct trial *t);
+
+/* Removes one that no record tells of, if it is still there. */
+int trial_entry_remove_stray(struct change *c, const struct entry *e);
 
 /* Whether the file is still there, under any counter. */
 bool trial_entry_exists(const struct change *c, const struct trial *t);

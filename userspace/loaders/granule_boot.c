@@ -52,9 +52,11 @@ static int arm(struct change *c, const char *id)
 
 static int disarm(struct change *c)
 {
+	/* What cannot be cleared in one place does not keep the other from being cleared. */
 	int r = stored_clear(c, "LoaderEntryOneShot", NULL);
+	int in_block = wish_env_clear(&c->actions, &c->set, &c->places, 1u << RULE_ONESHOT);
 
-	return r < 0 ? r : wish_env_clear(&c->actions, &c->set, &c->places, 1u << RULE_ONESHOT);
+	return r < 0 ? r : in_block;
 }
 
 /* What has to be cleared must be possible before anything is touched. */
