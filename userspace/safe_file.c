@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "safe_file.h"
 
@@ -24,41 +26,89 @@ static int sync_folder(const char *folder)
 
 	if (fd < 0)
 		return -errno;
-	/* vfat syncs a folder only with the whole file system. */
-	if (fsync(fd) < 0 && errno != EINVAL)
+	/* vfat syncs a folder only with the whole file system, but empties the disk's cache only for a file
+	 * or folder. */
+	if (syncfs(fd) < 0)
 		return -errno;
-	return syncfs(fd) < 0 ? -errno : 0;
+	return fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+}
+
+/* What is to lose its name, held for as long as the descriptor is open. FAT has no journal: were clusters
+ * given up together with the name, a power cut could leave the name with clusters that are free, and of which
+ * other files are made next. So the change of names is synced first. */
+static int hold(const char *path)
+{
+	return open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Names of this boot begin with it. */
+static const char *boot_prefix(void)
+{
+	static char prefix[32];
+
+	if (!*prefix) {
+		_cleanup_free_ char *id = read_line("/proc/sys/kernel/random/boot_id");
+		snprintf(prefix, sizeof(prefix), TEMPORARY_PREFIX "%.8s-", id ? id : "0");
+	}
+	return prefix;
+}
+
+static char *temporary_name(const char *folder)
+{
+	return xprintf("%s/%s%d" TEMPORARY_SUFFIX, folder, boot_prefix(), (int)getpid());
 }
 
 int safe_folder_make(const char *folder)
 {
-	if (mkdir(folder, 0755) == 0)
-		return 0;
-	if (errno == EEXIST)
-		return 0;
+	struct stat st;
+
+	if (stat(folder, &st) == 0)
+		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
 	if (errno != ENOENT)
 		return -errno;
-	_cleanup_free_ char *parent = folder_of(folder);
+	_cleanup_free_ char *parent = folder_of(folder), *temporary = temporary_name(parent);
 	int r = safe_folder_make(parent);
 	if (r < 0)
 		return r;
-	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+	/* As with files: what has the name is whole. On FAT a folder is a file with content as well. */
+	if (mkdir(temporary, 0755) < 0)
 		return -errno;
-	return sync_folder(parent);
+	r = sync_folder(temporary);
+	if (r == 0 && rename(temporary, folder) < 0)
+		r = -errno;
+	if (r < 0)
+		rmdir(temporary);
+	if (r == -ENOTEMPTY || r == -EEXIST) /* somebody else made it meanwhile */
+		return 0;
+	return r < 0 ? r : sync_folder(parent);
+}
+
+static bool is_fat(int folder)
+{
+	struct statfs st;
+
+	return fstatfs(folder, &st) == 0 && st.f_type == MSDOS_SUPER_MAGIC;
 }
 
 /* Removes what interrupted runs left in a folder. Nobody else writes there now: changes are made under a
- * lock. */
+ * lock.
+ *
+ * On FAT, not what is from an earlier boot. A power cut may have left such a name with clusters that are free
+ * (Linux then takes the whole file system for damaged and stops writing to it) or that a complete file has
+ * too. That is for fsck.fat to mend. */
 static void remove_leftovers(const char *folder)
 {
 	_cleanup_dir_ DIR *dir = opendir(folder);
 	struct dirent *d;
 
-	while (dir && (d = readdir(dir))) {
+	if (!dir)
+		return;
+	struct span prefix = span_of(is_fat(dirfd(dir)) ? boot_prefix() : TEMPORARY_PREFIX);
+	while ((d = readdir(dir))) {
 		struct span name = span_of(d->d_name);
-		if (span_starts(name, SPAN(TEMPORARY_PREFIX)) &&
-		    span_ends_nocase(name, SPAN(TEMPORARY_SUFFIX)))
-			unlinkat(dirfd(dir), d->d_name, 0);
+		if (span_starts(name, prefix) && span_ends_nocase(name, SPAN(TEMPORARY_SUFFIX)) &&
+		    unlinkat(dirfd(dir), d->d_name, 0) < 0)
+			unlinkat(dirfd(dir), d->d_name, AT_REMOVEDIR);
 	}
 }
 
@@ -77,7 +127,7 @@ static int safe_file_open(const char *path, struct safe_file *ret)
 	if (r < 0)
 		return r;
 	remove_leftovers(folder);
-	ret->temporary = xprintf("%s/" TEMPORARY_PREFIX "%d" TEMPORARY_SUFFIX, folder, (int)getpid());
+	ret->temporary = temporary_name(folder);
 	ret->fd = open(ret->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (ret->fd < 0) {
 		r = -errno;
@@ -102,6 +152,7 @@ static void release(struct safe_file *file)
 static int safe_file_commit(struct safe_file *file)
 {
 	_cleanup_free_ char *folder = folder_of(file->path);
+	_cleanup_close_ int replaced = hold(file->path);
 	int r = 0;
 
 	if (fsync(file->fd) < 0)
@@ -164,6 +215,7 @@ int safe_file_write(const char *path, const void *data, size_t size)
 int safe_file_remove(const char *path)
 {
 	_cleanup_free_ char *folder = folder_of(path);
+	_cleanup_close_ int removed = hold(path);
 
 	if (unlink(path) < 0)
 		return -errno;
@@ -172,6 +224,8 @@ int safe_file_remove(const char *path)
 
 void remove_if_empty(const char *path)
 {
+	_cleanup_close_ int removed = hold(path);
+
 	if (rmdir(path) == 0) {
 		_cleanup_free_ char *parent = folder_of(path);
 		sync_folder(parent);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Changes of files that a power cut cannot leave half done: write a new file, sync it, rename it over the old
- * one, sync the folder. Before the rename the old file stands, after it the new one. */
+ * one, sync the folder, and only then give up what the old one consisted of. Before the rename the old file
+ * stands, after it the new one; on FAT too, which has no journal. */
 #ifndef GRANULE_SAFE_FILE_H
 #define GRANULE_SAFE_FILE_H
 
