@@ -34,6 +34,10 @@ static void renamed(struct boot *b, const struct entry *e, struct span old_path,
 
 static void count_down(struct boot *b, struct entry *e)
 {
+	/* It has no tries that could be counted, and a file that is not written to is not damaged by a power cut:
+	 * FAT firmware like U-Boot's may leave one that makes Linux stop writing to the partition. */
+	if (e->bls.trial && !e->counter.left)
+		return;
 	/* The counter grows by "-" and as many digits as it has, at most. */
 	size_t room = 2 * e->file_name.n + 2;
 	struct text next = text_in(efi_new(char, room), room);
