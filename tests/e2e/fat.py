@@ -131,3 +131,57 @@ def _entries(name, number, cluster, size):
         out += struct.pack("<B10sBBB12sH4s", order, part[:10], 0x0F, 0, check, part[10:22], 0, part[22:])
     return out + short + struct.pack("<BBBHHHHHHHI", 0x20, 0, 0, 0, 0x21, 0x21, cluster >> 16, 0, 0x21,
                                      cluster & 0xFFFF, size)
+
+
+def fat_problems(image, start):
+    """What is wrong with files of a FAT32 file system in an image in memory: clusters that two of them share, chains
+    that do not match a file's size. Temporary files of granule may be wrong in any way, and their clusters count as
+    nobody's."""
+    reserved, copies, fat_size, root = struct.unpack_from("<HB", image, start + 14) + struct.unpack_from(
+        "<I4xI", image, start + 36)
+    sector, per_cluster = struct.unpack_from("<HB", image, start + 11)
+    size = sector * per_cluster
+    table = struct.unpack_from(f"<{fat_size * sector // 4}I", image, start + reserved * sector)
+    data_at = start + (reserved + copies * fat_size) * sector
+    problems, owners = [], {}
+
+    def chain(cluster):
+        found = []
+        while 2 <= cluster < len(table) and len(found) <= len(table):
+            found.append(cluster)
+            cluster = table[cluster] & END
+        return found, cluster >= 0x0FFFFFF8
+
+    def claim(path, first, wanted):
+        clusters, ended = chain(first) if first else ([], True)
+        if not ended or wanted not in (None, len(clusters)):
+            problems.append(f"{path}: {len(clusters)} clusters of {wanted}, {'ended' if ended else 'not ended'}")
+        for cluster in clusters:
+            if owners.setdefault(cluster, path) != path:
+                problems.append(f"{path} and {owners[cluster]}: share cluster {cluster}")
+                break
+        return clusters
+
+    def walk(path, first):
+        content, name = b"", ""
+        for cluster in claim(path, first, None):
+            at = data_at + (cluster - 2) * size
+            content += image[at:at + size]
+        for at in range(0, len(content), 32):
+            item = content[at:at + 32]
+            if item[0] == 0:
+                break
+            if item[11] == 0x0F and item[0] != 0xE5:
+                name = (item[1:11] + item[14:26] + item[28:32]).decode("utf-16-le", "replace").split("\0")[0] + name
+                continue
+            short, (high, low, length) = item[:11].decode("latin-1"), struct.unpack_from("<H4xHI", item, 20)
+            full, name = f"{path}/{name or short}", ""
+            if item[0] == 0xE5 or item[0] == 0x2E or item[11] & 0x08 or "/.granule-" in full:
+                continue
+            if item[11] & FOLDER:
+                walk(full, high << 16 | low)
+            else:
+                claim(full, high << 16 | low, -(-length // size))
+
+    walk("", root)
+    return problems

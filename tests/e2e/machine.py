@@ -9,7 +9,10 @@ import subprocess
 import time
 from pathlib import Path
 
+from guest import SETUP, output
+
 AAVMF = Path("/usr/share/AAVMF")
+AAVMF_13 = Path(output(SETUP / "peers.sh", "--path", "trixie-arm64"), "usr/share/AAVMF")
 OVMF = Path("/usr/share/OVMF")
 UBOOT = Path("/usr/lib/u-boot/qemu_arm64/u-boot.bin")
 ALL_SIZES = "max,pauth-impdef=on"
@@ -35,7 +38,7 @@ def virt(machine):
 
 
 def flash(machine, code, variables):
-    variables = machine.file("variables.fd", machine.variables or variables)
+    variables = machine.variables_file(machine.variables or variables)
     return [
         "-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={code}",
         "-drive", f"if=pflash,unit=1,format=raw,file={variables},readonly={'on' if machine.read_only_variables else 'off'}",
@@ -44,6 +47,12 @@ def flash(machine, code, variables):
 
 def qemu_edk2(machine):
     return virt(machine) + flash(machine, AAVMF / "AAVMF_CODE.fd", AAVMF / "AAVMF_VARS.fd")
+
+
+def qemu_edk2_13(machine):
+    """Debian 13's. It keeps its variables when power is cut; Debian 12's erases the block that they are in for most of
+    its writes, and begins with none if it does not get to write them back."""
+    return virt(machine) + flash(machine, AAVMF_13 / "AAVMF_CODE.no-secboot.fd", AAVMF_13 / "AAVMF_VARS.fd")
 
 
 def qemu_uboot(machine):
@@ -68,7 +77,7 @@ def qemu_x64_secure(machine):
     return q35 + flash(machine, OVMF / "OVMF_CODE_4M.secboot.fd", OVMF / "OVMF_VARS_4M.snakeoil.fd")
 
 
-QEMU = {"edk2": qemu_edk2, "uboot": qemu_uboot, "ovmf": qemu_x64, "ovmf-secure": qemu_x64_secure}
+QEMU = {"edk2": qemu_edk2, "edk2-13": qemu_edk2_13, "uboot": qemu_uboot, "ovmf": qemu_x64, "ovmf-secure": qemu_x64_secure}
 ARM64_FIRMWARE = ("edk2", "uboot")
 # What it prints when it starts the boot manager.
 STARTS_LOADER = {"edk2": "BdsDxe: starting", "uboot": "Booting /efi"}
@@ -83,7 +92,7 @@ class Machine:
         self.variables, self.more = variables, list(more)
         # With instruction counting QEMU 7.2 stands still in EDK II after the reset that follows a kernel panic; and
         # U-Boot, which spins while it waits, takes ten times as long.
-        self.icount = firmware == "edk2"
+        self.icount = firmware.startswith("edk2")
         self.read_only = False  # the disk
         self.read_only_variables = False  # the flash of EDK II
         self.screen = None  # a Screen that shows what is printed, for tests that look at one
@@ -96,6 +105,10 @@ class Machine:
         if not own.exists():
             own.write_bytes(change(Path(original).read_bytes()))
         return str(own)
+
+    def variables_file(self, original):
+        """What the flash of EDK II's variables is kept in."""
+        return self.file("variables.fd", original)
 
     def __enter__(self):
         return self
