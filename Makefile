@@ -280,10 +280,10 @@ check-e2e: all kernels peers $(EFI_TESTS)
 check: deps
 	@$(MAKE) --no-print-directory all check-unit check-fuzz check-cli check-e2e
 
-# More of what is random; takes about half an hour on two cores.
+# More of what is random, and tests that are for the most part repetitions; takes about half an hour on two cores.
 check-long: deps
 	@$(MAKE) --no-print-directory check-fuzz FUZZ_RUNS=200000
-	@GRANULE_SEEDS=60 $(MAKE) --no-print-directory check-e2e
+	@GRANULE_SEEDS=60 GRANULE_LONG=1 $(MAKE) --no-print-directory check-e2e
 
 # 300 power cuts, in commands and in the boot manager; takes about half an hour on two cores. CUTS= says how many;
 # GRANULE_CUT_SEED=NAME:NUMBER repeats the one that a failure names.
