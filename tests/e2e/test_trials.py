@@ -10,6 +10,7 @@ import pytest
 
 from guest import kernel, run, with_header_page_size
 from machine import ARM64_FIRMWARE, READY
+from peer_guest import missing_peers, os_release, ukify
 from test_hostile import variable_command
 from test_main_job import BYTES, RELEASE, add_all_sizes, status
 
@@ -140,6 +141,24 @@ def test_a_trial_of_16k_with_keep_passes_and_the_default_stays(machine):
         ("armed", "test-64k.conf"), ("canceled", "test-64k.conf"), ("armed", "test-16k.conf"), ("passed", "test-16k.conf")]
 
 
+@pytest.mark.skipif(bool(missing_peers()), reason="missing: " + ", ".join(missing_peers()))
+def test_a_unified_image_is_tried_as_it_is(esp, machine, tmp_path, initramfs):
+    for name, options in (("stands", "console=ttyAMA0 panic=0"), ("one", "console=ttyAMA0 panic=5")):
+        esp.add_file(f"/EFI/Linux/{name}.efi", ukify(
+            tmp_path / name, linux=kernel("16k"), uname=RELEASE["16k"], cmdline=options, initrd=initramfs,
+            os_release=os_release(ID="test", VERSION_ID="1", PRETTY_NAME="Test OS")))
+    m = machine()
+    code, out = m.run("granule try stands")
+    assert code == 1 and "stands.efi: its kernel stands still after a panic" in out
+    try_it(m, "one")
+    assert entry_files(m) == ["test-16k.conf", "test-4k.conf", "test-64k.conf"]
+    m.reboot()
+    assert (m.page_size(), status(m)["entry"]) == (16384, "one.efi")
+    assert judge(m)["ok"]
+    nothing_is_left(m)
+    assert status(m)["next"]["id"] == "one.efi"
+
+
 @ON_BOTH
 def test_a_kernel_that_panics_is_told_by_its_last_words_and_tried_as_often_as_asked(esp, machine):
     esp.add_entry("panics", "/kernels/64k", "9", sort_key="99999",
@@ -253,8 +272,9 @@ def test_the_owner_may_have_it_stay_up_when_a_trial_fails(machine):
     m = machine()
     m.ok("echo 'reboot-on-failure = no' >/etc/granule.conf")
     write_check(m, "[ $GRANULE_TRIAL = 0 ]")
-    try_it(m, "64k")
-    m.reboot()
+    m.console, m.taken = "", 0
+    m.send("granule try 64k --force --reboot\n")
+    m.wait_for(READY)
     assert m.page_size() == 65536
     assert not judge(m)["ok"]
     assert status(m)["next"]["id"] == "test-4k.conf"
