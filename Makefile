@@ -283,6 +283,8 @@ check: deps
 # More of what is random, and tests that are for the most part repetitions; takes about half an hour on two cores.
 check-long: deps
 	@$(MAKE) --no-print-directory check-fuzz FUZZ_RUNS=200000
+	@$(MAKE) --no-print-directory all $(BUILD)/asan/granule $(GRANULE:granule=state-tool)
+	@GRANULE_FAULTS=all $(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/cli/test_faults.py
 	@GRANULE_SEEDS=60 GRANULE_LONG=1 $(MAKE) --no-print-directory check-e2e
 
 # 300 power cuts, in commands and in the boot manager; takes about half an hour on two cores. CUTS= says how many;

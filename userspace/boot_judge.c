@@ -39,7 +39,7 @@ static void join_problems(const struct strings *problems, char **ret)
 	}
 }
 
-static void add_line(struct boot *b, const char *kind, const char *verdict, const char *reason)
+static int add_line(struct boot *b, const char *kind, const char *verdict, const char *reason)
 {
 	bool trial = b->kind == BOOT_TRIAL;
 	struct history_line line = {
@@ -57,25 +57,7 @@ static void add_line(struct boot *b, const char *kind, const char *verdict, cons
 		.loader = b->facts.loader,
 	};
 
-	history_write(&b->state, &line);
-}
-
-/* A line about the trial that is not of this boot. */
-static void add_trial_line(struct boot *b, const char *verdict, const char *reason)
-{
-	struct history_line line = {
-		.kind = "trial",
-		.entry = b->trial.entry,
-		.entry_asked = b->trial.target,
-		.release = b->trial.release,
-		.page_size_asked = b->trial.page_size,
-		.trial = true,
-		.verdict = verdict,
-		.reason = reason,
-		.boot_seconds = 0,
-	};
-
-	history_write(&b->state, &line);
+	return history_write(&b->state, &line);
 }
 
 /* Whether what was not obeyed in this boot is the one-shot of the trial: that is the trial's failure, not one
@@ -190,65 +172,155 @@ static void remember(struct boot *b, const char *entry, enum page_size size, enu
 	b->now = (struct baseline){ 0 };
 }
 
-/* ---- what follows from a trial ---- */
+/* ---- what follows from a trial ----
+ *
+ * The record comes first, marked as unfinished; then the history, the loader and the entries; then the record
+ * again. Whatever is cut short, the next run goes on from the record, in this boot or a later one. */
 
-static int fail_trial(struct boot *b, const char *reason)
+static bool judged_here(const struct boot *b)
 {
+	return b->trial.judged_in && b->boot_id && strcmp(b->trial.judged_in, b->boot_id) == 0;
+}
+
+static bool is_own_boot(const struct boot *b)
+{
+	return judged_here(b) && b->facts.entry && strcasecmp(b->facts.entry, b->trial.entry) == 0;
+}
+
+static void set_text(char **text, const char *value)
+{
+	char *copy = value ? xstrdup(value) : NULL;
+
+	free(*text);
+	*text = copy;
+}
+
+static void set_verdict(struct boot *b, enum trial_stage stage, const char *verdict, const char *reason)
+{
+	b->trial.stage = stage;
+	b->trial.unfinished = true;
+	set_text(&b->trial.judged_in, b->boot_id);
+	set_text(&b->trial.verdict, verdict);
+	set_text(&b->trial.reason, reason);
+}
+
+/* Puts a verdict of the trial into the history, if it is not there. */
+static int tell_trial(struct boot *b, const char *boot_id, const char *verdict)
+{
+	const struct trial *t = &b->trial;
+	bool own = is_own_boot(b);
+	struct history_line line = {
+		.kind = own ? "boot" : "trial",
+		.boot_id = boot_id,
+		.entry = t->entry,
+		.entry_asked = t->target,
+		.release = own ? b->release : t->release,
+		.page_size = own ? system_page_size_below(b->o) : 0,
+		.page_size_asked = t->page_size,
+		.trial = true,
+		.verdict = verdict,
+		.reason = t->reason,
+		.boot_seconds = own ? system_uptime(b->o) : 0,
+		.loader = own ? b->facts.loader : NULL,
+	};
+
+	return history_has_verdict(&b->state, boot_id, verdict) ? 0 : history_write(&b->state, &line);
+}
+
+static int tell_verdict(struct boot *b)
+{
+	return tell_trial(b, b->trial.judged_in, b->trial.verdict ? b->trial.verdict : "failed");
+}
+
+/* Without the partition there is nothing to clear yet: the record stays unfinished. */
+static int clear_and_finish(struct boot *b, int r)
+{
+	int cleared = b->has_change ? trial_clear(&b->change, &b->trial) : 0;
+
+	r = r < 0 ? r : cleared;
+	if (r == 0)
+		b->trial.unfinished = !b->has_change;
+	return r;
+}
+
+/* Verified before it is the default: what boots by default always is. The baseline is of the boot that was
+ * looked at; when another one goes on from the record, it stays. */
+static int remember_target(struct boot *b)
+{
+	struct verified *v = &b->verified;
 	struct trial *t = &b->trial;
 
-	t->stage = TRIAL_FAILED;
-	free(t->judged_in);
-	t->judged_in = b->boot_id ? xstrdup(b->boot_id) : NULL;
-	free(t->reason);
-	t->reason = xstrdup(reason);
-	return trial_write(&b->state, t);
+	if (v->current.entry && strcasecmp(v->current.entry, t->target) == 0)
+		return 0;
+	choice_free(&v->previous);
+	v->previous = v->current;
+	v->current = (struct choice){
+		.entry = xstrdup(t->target),
+		.page_size = t->page_size,
+		.release = t->release ? xstrdup(t->release) : NULL,
+		.wish = t->by_size ? WISH_POLICY : WISH_DEFAULT,
+		.boot_id = t->judged_in ? xstrdup(t->judged_in) : NULL,
+		.time = time(NULL),
+	};
+	return verified_write(&b->state, v);
+}
+
+/* Makes it the default, once: what the owner wants afterwards is not taken back. */
+static int promote(struct boot *b)
+{
+	enum choice_wish wish = WISH_DEFAULT;
+
+	if (b->trial.keep || !b->trial.unfinished)
+		return 0;
+	int r = trial_promote(&b->change, &b->trial, &wish);
+	if (r == 0 && b->verified.current.wish != wish) {
+		b->verified.current.wish = wish;
+		r = verified_write(&b->state, &b->verified);
+	}
+	return r;
 }
 
 /* What is left to do for a trial that passed. Each step may have been done already. */
 static int finish_passed(struct boot *b)
 {
 	struct trial *t = &b->trial;
-	enum choice_wish wish = WISH_DEFAULT;
-	int r = 0;
 
 	if (!b->has_change)
 		return -ENOENT;
-	if (!t->keep) {
-		r = trial_promote(&b->change, t, &wish);
-		if (r == 0 && b->verified.current.wish != wish) {
-			b->verified.current.wish = wish;
-			verified_write(&b->state, &b->verified);
-		}
-	}
+	int r = t->keep ? 0 : remember_target(b);
+	if (r == 0)
+		r = tell_verdict(b);
+	if (r == 0)
+		r = promote(b);
 	if (r == -ENOENT) {
 		/* Its entry or kernel went in the meantime. */
-		add_trial_line(b, "failed", "passed, and is not there any more");
-		fail_trial(b, "passed, and is not there any more");
-		trial_clear(&b->change, t);
+		set_verdict(b, TRIAL_FAILED, "failed", "passed, and is not there any more");
+		if (trial_write(&b->state, t) == 0 && clear_and_finish(b, tell_verdict(b)) == 0)
+			trial_write(&b->state, t);
 		return r;
 	}
-	if (trial_clear(&b->change, t) < 0 && r == 0)
-		r = -EIO;
-	return r < 0 ? r : trial_remove(&b->state);
+	bool promoted = r == 0;
+	r = clear_and_finish(b, r);
+	if (r == 0)
+		return trial_remove(&b->state);
+	if (promoted) {
+		t->unfinished = false;
+		trial_write(&b->state, t);
+	}
+	return r;
 }
 
 static int trial_passed(struct boot *b)
 {
 	struct trial *t = &b->trial;
 
-	t->stage = TRIAL_PASSED;
-	free(t->judged_in);
-	t->judged_in = b->boot_id ? xstrdup(b->boot_id) : NULL;
-	if (!t->keep)
-		remember(b, t->target, t->page_size, t->by_size ? WISH_POLICY : WISH_DEFAULT);
+	set_verdict(b, TRIAL_PASSED, "passed", b->note);
 	int r = trial_write(&b->state, t);
-	/* Verified before it is the default: what boots by default always is. */
-	if (r == 0 && !t->keep)
+	if (r == 0 && !t->keep) {
+		remember(b, t->target, t->page_size, t->by_size ? WISH_POLICY : WISH_DEFAULT);
 		r = verified_write(&b->state, &b->verified);
-	if (r < 0)
-		return r;
-	add_line(b, "boot", "passed", b->note);
-	return finish_passed(b);
+	}
+	return r < 0 ? r : finish_passed(b);
 }
 
 /* Whether the next boot, with what may still be armed, is of something else that can be booted. Without the
@@ -266,37 +338,62 @@ static bool default_is_elsewhere(struct boot *b)
 	       !span_equal_nocase(next.entry->id, span_of(b->facts.entry));
 }
 
-static int trial_failed(struct boot *b, const char *reason)
+/* Once, and only out of the trial's own boot. */
+static void lead_back(struct boot *b, bool recorded)
 {
-	int r = fail_trial(b, reason);
-
-	if (r == 0)
-		add_line(b, "boot", "failed", reason);
-	if (b->has_change)
-		trial_clear(&b->change, &b->trial);
 	if (!b->settings.reboot_on_failure) {
 		complain("staying up, as reboot-on-failure says; the next boot is the default");
-	} else if (b->trial.rebooted || !default_is_elsewhere(b) || (r < 0 && !b->has_change)) {
+	} else if (b->trial.rebooted || !default_is_elsewhere(b) || (!recorded && !b->has_change)) {
 		complain("staying up: the next boot may be this entry again");
 	} else {
 		/* Also without a record: the one-shot is used up, and a boot of the default never reboots. */
 		b->trial.rebooted = true;
 		b->reboot = true;
-		if (r == 0)
-			trial_write(&b->state, &b->trial);
 	}
-	return r;
 }
 
-static void say_absent(const struct boot *b, const char *reason)
+/* What is left to do for a trial that failed, or did not come up. Each step may have been done already; `r`
+ * is what came of its record. */
+static int finish_failed(struct boot *b, int r)
 {
-	const struct trial *t = &b->trial;
+	bool recorded = r == 0;
 
-	if (b->o->json)
-		return;
-	say(stdout, "the trial of %s did not come up: %s", t->target, reason);
-	if (t->stage == TRIAL_ARMED)
-		say(stdout, "armed again for the next boot, try %u of %u", t->used, t->tries);
+	if (recorded)
+		r = tell_verdict(b);
+	else if (!is_own_boot(b))
+		return r; /* the next run finds everything as it was */
+	r = clear_and_finish(b, r);
+	if (is_own_boot(b))
+		lead_back(b, recorded);
+	if (!recorded)
+		return r;
+	int written = trial_write(&b->state, &b->trial);
+	return r < 0 ? r : written;
+}
+
+static int trial_failed(struct boot *b, const char *reason)
+{
+	set_verdict(b, TRIAL_FAILED, "failed", reason);
+	return finish_failed(b, trial_write(&b->state, &b->trial));
+}
+
+/* The one-shot, when the record says that it is to be armed once more. */
+static int arm_again(struct boot *b)
+{
+	struct trial *t = &b->trial;
+	int r = loader_of(&b->change.set)->arm(&b->change, t->entry);
+
+	if (r == 0)
+		r = tell_trial(b, t->boot_id, "not-come-up");
+	if (r < 0)
+		return r;
+	set_text(&t->reason, NULL);
+	t->unfinished = false;
+	r = trial_write(&b->state, t);
+	if (r == 0 && !b->o->json)
+		say(stdout, "the trial of %s is armed again for the next boot, try %u of %u", t->target,
+		    t->used, t->tries);
+	return r;
 }
 
 /* It was armed, and something else runs: tries are left, or it is over. */
@@ -305,86 +402,117 @@ static int trial_absent(struct boot *b)
 	struct trial *t = &b->trial;
 	bool final;
 	_cleanup_free_ char *reason = boot_absence_reason(b, &final);
-	int r;
 
-	if (!final && t->used < t->tries && b->has_change) {
+	if (!b->o->json)
+		say(stdout, "the trial of %s did not come up: %s", t->target, reason);
+	if (!final && t->used < t->tries) {
+		/* The next run may find the partition. */
+		if (!b->has_change)
+			return -ENOENT;
 		t->used++;
-		free(t->boot_id);
-		t->boot_id = b->boot_id ? xstrdup(b->boot_id) : NULL;
+		t->unfinished = true;
+		set_text(&t->boot_id, b->boot_id);
+		set_text(&t->reason, reason);
 		strings_free(&t->dumps);
 		crash_list(b->o, &t->dumps);
-		r = trial_write(&b->state, t);
-		if (r == 0)
-			r = loader_of(&b->change.set)->arm(&b->change, t->entry);
-		if (r == 0) {
-			add_trial_line(b, "not-come-up", reason);
-			say_absent(b, reason);
-			return 0;
-		}
+		int r = trial_write(&b->state, t);
+		return r < 0 ? r : arm_again(b);
 	}
-	r = fail_trial(b, reason);
-	if (r == 0)
-		add_trial_line(b, b->from_kexec ? "canceled" : "not-come-up", reason);
-	say_absent(b, reason);
-	return b->has_change ? trial_clear(&b->change, t) : r;
+	set_verdict(b, TRIAL_FAILED,
+		    b->from_kexec || (t->unfinished && t->used == 1) ? "canceled" : "not-come-up", reason);
+	return finish_failed(b, trial_write(&b->state, t));
 }
 
 /* ---- the other boots ---- */
+
+static bool runs_by_default(const struct boot *b)
+{
+	struct next_boot by_default;
+
+	if (!b->facts.entry || !b->has_change || b->from_kexec)
+		return false;
+	default_boot(&b->change.set, &by_default);
+	return by_default.entry && span_equal_nocase(by_default.entry->id, span_of(b->facts.entry));
+}
 
 /* An ordinary boot that is fine, of what boots by default, is what later ones are compared with. */
 static int ordinary(struct boot *b, const char *reason)
 {
 	const char *verdict = reason ? "failed" : b->verdict.asked ? "ok" : "nothing-asked";
-	struct next_boot by_default;
-	int r = 0;
+	/* Without the partition (a line about it has been printed) nothing is known of the default. */
+	int r = b->has_change ? 0 : -ENOENT;
 
-	if (!reason && b->facts.entry && b->has_change && !b->from_kexec) {
-		default_boot(&b->change.set, &by_default);
-		if (by_default.entry && span_equal_nocase(by_default.entry->id, span_of(b->facts.entry))) {
-			remember(b, b->facts.entry, page_size_from_bytes(b->verdict.running),
-				 wish_of_default(&b->change.set));
-			r = verified_write(&b->state, &b->verified);
-		}
+	if (!reason && runs_by_default(b)) {
+		remember(b, b->facts.entry, page_size_from_bytes(b->verdict.running),
+			 wish_of_default(&b->change.set));
+		r = verified_write(&b->state, &b->verified);
+		/* Without a line the next run judges it anew. */
+		if (r < 0)
+			return r;
 	}
-	add_line(b, "boot", verdict, reason ? reason : b->note);
+	/* What was found in order counts; a failure may be over, or another one. */
+	bool told = b->judged && (strcmp(b->judged, "failed") != 0 ||
+				  (reason && b->judged_reason && strcmp(reason, b->judged_reason) == 0));
+	if (!told) {
+		int added = add_line(b, "boot", verdict, reason ? reason : b->note);
+		r = r < 0 ? r : added;
+	}
 	return r;
 }
 
 /* What earlier boots left behind. The trial that is recorded is dealt with by what follows. */
 static void sweep(struct boot *b)
 {
-	bool concerned = b->has_trial && (trial_is_pending(&b->trial) || b->kind == BOOT_TRIAL_AGAIN);
+	bool concerned = b->has_trial &&
+			 (trial_is_pending(&b->trial) || b->trial.unfinished || b->kind == BOOT_TRIAL_AGAIN);
 
 	if (b->has_change && !b->o->dry_run)
 		trial_sweep(&b->change, concerned ? &b->trial : NULL);
 }
 
-static int act(struct boot *b, const char *reason)
+/* A trial entry whose trial is over: nothing more is done to this machine than to clear it. */
+static int trial_again(struct boot *b)
+{
+	int r = 0;
+
+	strings_add(&b->problems, xstrdup("loader: the one-shot of a trial was not cleared, or its entry "
+					  "was picked again"));
+	if (!b->judged)
+		r = add_line(b, "boot", "failed", b->problems.items[b->problems.n - 1]);
+	/* Its entry is what the next run knows it by. */
+	if (r < 0)
+		return r;
+	r = b->has_change ? trial_clear(&b->change, &b->trial) : 0;
+	sweep(b);
+	return r;
+}
+
+/* What an earlier run in this boot, or a boot before this one, left undone. */
+static int finish(struct boot *b)
 {
 	switch (b->kind) {
-	case BOOT_TRIAL:
+	case BOOT_INSTEAD:
+		return trial_absent(b);
+	case BOOT_ARMING:
+		return b->has_change ? arm_again(b) : 0;
+	case BOOT_PASSED_BEFORE:
+		return finish_passed(b);
+	case BOOT_FAILED_BEFORE:
+		return finish_failed(b, 0);
+	default:
+		return 0;
+	}
+}
+
+static int act(struct boot *b, const char *reason)
+{
+	if (b->kind == BOOT_TRIAL)
 		return reason ? trial_failed(b, reason) : trial_passed(b);
-	case BOOT_TRIAL_AGAIN:
-		/* Judged already, in another boot: nothing more is done to this machine than to clear it. */
-		strings_add(&b->problems,
-			    xstrdup("loader: the one-shot of a trial was not cleared, or its entry "
-				    "was picked again"));
-		add_line(b, "boot", "failed", b->problems.items[b->problems.n - 1]);
-		return b->has_change ? trial_clear(&b->change, &b->trial) : 0;
-	case BOOT_INSTEAD: {
-		int r = trial_absent(b);
-		int own = ordinary(b, reason);
-		return r < 0 ? r : own;
-	}
-	case BOOT_PASSED_BEFORE: {
-		int r = finish_passed(b);
-		int own = ordinary(b, reason);
-		return r < 0 ? r : own;
-	}
-	case BOOT_ORDINARY:
-		break;
-	}
-	return ordinary(b, reason);
+	if (b->kind == BOOT_TRIAL_AGAIN)
+		return trial_again(b);
+	int r = finish(b);
+	int own = ordinary(b, reason);
+	return r < 0 ? r : own;
 }
 
 static void print_json(const struct boot *b, bool ok, bool trial)
@@ -425,27 +553,38 @@ static int say_verdict(struct boot *b, const char *reason, int r)
 	return r < 0 || b->problems.n ? EXIT_FAILED : EXIT_DONE;
 }
 
-/* The second run in a boot says what the first one found. A failure that was no trial's may be over. */
+/* The second run in a boot completes what the first one began, and says what it found. A failure that was no
+ * trial's may be over. */
 static bool judged_before(struct boot *b, int *ret_exit)
 {
-	_cleanup_free_ char *verdict = NULL, *reason = NULL;
-	bool was_trial;
+	bool own_trial = (b->kind == BOOT_PASSED_BEFORE || b->kind == BOOT_FAILED_BEFORE) && is_own_boot(b);
 
-	if (!history_of_boot(&b->state, b->boot_id, &verdict, &reason, &was_trial))
+	if (!own_trial && (!b->judged || (strcmp(b->judged, "failed") == 0 && !b->judged_trial)))
 		return false;
+	if (b->kind == BOOT_TRIAL || b->kind == BOOT_TRIAL_AGAIN)
+		return false;
+	/* It was in order, and could not be recorded as verified. */
+	if (!own_trial && strcmp(b->judged, "failed") != 0 && runs_by_default(b) &&
+	    !(b->verified.current.boot_id && strcmp(b->verified.current.boot_id, b->boot_id) == 0))
+		return false;
+	_cleanup_free_ char *verdict =
+		xstrdup(own_trial ? b->trial.verdict ? b->trial.verdict : "?" : b->judged);
+	const char *found = own_trial ? b->trial.reason : b->judged_reason;
+	_cleanup_free_ char *reason = found ? xstrdup(found) : NULL;
 	bool failed = strcmp(verdict, "failed") == 0;
-	if ((failed && !was_trial) || (b->has_trial && b->trial.stage == TRIAL_PASSED))
-		return false;
-	if (b->o->json) {
-		if (failed && reason)
-			strings_add(&b->problems, xstrdup(reason));
-		b->verdict.running = system_page_size_below(b->o);
-		print_json(b, !failed, was_trial);
-	} else {
+	int r = finish(b);
+
+	if (failed)
+		strings_add(&b->problems, xstrdup(reason ? reason : verdict));
+	b->verdict.running = system_page_size_below(b->o);
+	if (b->o->json)
+		print_json(b, !failed && r == 0, b->judged_trial || own_trial);
+	else
 		say(stdout, "judged before in this boot: %s%s%s", verdict, reason ? ": " : "",
 		    reason ? reason : "");
-	}
-	*ret_exit = failed ? EXIT_FAILED : EXIT_DONE;
+	if (b->reboot && !b->o->json)
+		puts("rebooting into the default");
+	*ret_exit = failed || r < 0 ? EXIT_FAILED : EXIT_DONE;
 	return true;
 }
 
@@ -494,7 +633,8 @@ int boot_judge(const struct options *o)
 				goto out;
 		}
 		join_problems(&b.problems, &reason);
-		sweep(&b);
+		if (b.kind != BOOT_TRIAL_AGAIN)
+			sweep(&b);
 		r = act(&b, reason);
 		exit_code = say_verdict(&b, reason, r);
 	}

@@ -20,11 +20,13 @@ static enum boot_kind kind_of(const struct boot *b)
 	if (b->has_trial && t->stage == TRIAL_ARMED) {
 		/* The boot in which it was armed is not its own. */
 		if (same(b->boot_id, t->boot_id))
-			return BOOT_ORDINARY;
+			return t->unfinished && t->used > 1 ? BOOT_ARMING : BOOT_ORDINARY;
 		return its_entry ? BOOT_TRIAL : BOOT_INSTEAD;
 	}
 	if (b->has_trial && t->stage == TRIAL_PASSED)
 		return BOOT_PASSED_BEFORE;
+	if (b->has_trial && t->stage == TRIAL_FAILED && t->unfinished)
+		return BOOT_FAILED_BEFORE;
 	/* A trial entry runs that is not, or no more, on trial. */
 	if (its_entry && t->file && !same(b->boot_id, t->judged_in))
 		return BOOT_TRIAL_AGAIN;
@@ -34,6 +36,29 @@ static enum boot_kind kind_of(const struct boot *b)
 			return BOOT_TRIAL_AGAIN;
 	}
 	return BOOT_ORDINARY;
+}
+
+/* What an earlier run in this boot found. */
+static void read_judged(struct boot *b)
+{
+	size_t damaged;
+	json_object *lines = history_read(&b->state, &damaged);
+
+	free(b->judged);
+	free(b->judged_reason);
+	b->judged = b->judged_reason = NULL;
+	for (size_t i = json_object_array_length(lines); i-- > 0 && !b->judged;) {
+		json_object *line = json_object_array_get_idx(lines, i);
+		const char *kind = history_text(line, "kind"), *id = history_text(line, "boot_id"),
+			   *verdict = history_text(line, "verdict"), *reason = history_text(line, "reason");
+
+		if (!kind || !id || strcmp(kind, "boot") != 0 || strcmp(id, b->boot_id) != 0)
+			continue;
+		b->judged = xstrdup(verdict ? verdict : "?");
+		b->judged_reason = reason ? xstrdup(reason) : NULL;
+		b->judged_trial = history_is_trial(line);
+	}
+	json_object_put(lines);
 }
 
 static int read_state(struct boot *b)
@@ -47,6 +72,8 @@ static int read_state(struct boot *b)
 		b->has_trial = r == 0;
 		r = r == -ENOENT ? 0 : r;
 	}
+	if (r == 0)
+		read_judged(b);
 	/* Without the ESP there is still a verdict. */
 	if (r == 0)
 		b->has_change = change_start(b->o, &b->change) == 0;
@@ -93,7 +120,8 @@ int boot_lock_again(struct boot *b)
 	if (r < 0)
 		return r;
 	b->kind = kind_of(b);
-	if (b->kind == before)
+	/* A partition that could not be read at first may tell of an entry whose trial is over. */
+	if (b->kind == before || b->kind == BOOT_TRIAL_AGAIN)
 		return 0;
 	complain("the trial was judged or changed while the system was looked at; nothing was done");
 	return -EALREADY;
@@ -108,6 +136,8 @@ void boot_close(struct boot *b)
 	strings_free(&b->problems);
 	verdict_free(&b->verdict);
 	free(b->note);
+	free(b->judged);
+	free(b->judged_reason);
 	free(b->boot_id);
 	free(b->release);
 }
@@ -177,6 +207,8 @@ char *boot_absence_reason(const struct boot *b, bool *ret_final)
 		*ret_final = *ret_final || !e || e->unusable;
 		return reason;
 	}
+	if (b->trial.unfinished && b->trial.used == 1)
+		return xstrdup("'granule try' was cut short before it was armed");
 	if (b->has_change && trial_is_armed(&b->change, &b->trial))
 		return xstrdup(
 			"the loader did not see the one-shot: this boot went past it, or it cannot clear it");
@@ -196,28 +228,19 @@ char *boot_absence_reason(const struct boot *b, bool *ret_final)
 				"verdict");
 }
 
-bool history_of_boot(struct state *s, const char *boot_id, char **ret_verdict, char **ret_reason,
-		     bool *ret_trial)
+bool history_has_verdict(struct state *s, const char *boot_id, const char *verdict)
 {
 	size_t damaged;
-	json_object *lines = history_read(s, &damaged), *line = NULL;
+	json_object *lines = history_read(s, &damaged);
+	bool found = false;
 
-	for (size_t i = json_object_array_length(lines); i-- > 0 && !line;) {
-		json_object *l = json_object_array_get_idx(lines, i);
-		const char *kind = json_object_get_string(json_object_object_get(l, "kind"));
-		const char *id = json_object_get_string(json_object_object_get(l, "boot_id"));
+	for (size_t i = json_object_array_length(lines); i-- > 0 && !found;) {
+		json_object *line = json_object_array_get_idx(lines, i);
+		const char *id = history_text(line, "boot_id"), *word = history_text(line, "verdict");
 
-		if (kind && id && strcmp(kind, "boot") == 0 && strcmp(id, boot_id) == 0)
-			line = l;
-	}
-	if (line) {
-		const char *verdict = json_object_get_string(json_object_object_get(line, "verdict"));
-		const char *reason = json_object_get_string(json_object_object_get(line, "reason"));
-
-		*ret_verdict = xstrdup(verdict ? verdict : "?");
-		*ret_reason = reason ? xstrdup(reason) : NULL;
-		*ret_trial = json_object_get_boolean(json_object_object_get(line, "trial"));
+		found = history_is_trial(line) && id && boot_id && strcmp(id, boot_id) == 0 && word &&
+			strcmp(word, verdict) == 0;
 	}
 	json_object_put(lines);
-	return line != NULL;
+	return found;
 }

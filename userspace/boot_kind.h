@@ -11,7 +11,9 @@ enum boot_kind {
 	BOOT_ORDINARY,
 	BOOT_TRIAL,         /* the trial that was armed */
 	BOOT_INSTEAD,       /* a trial was armed, and something else runs */
+	BOOT_ARMING,        /* it was to be armed again in this boot, and that was cut short */
 	BOOT_PASSED_BEFORE, /* a trial passed, and what follows was cut short */
+	BOOT_FAILED_BEFORE, /* a trial failed, or did not come up, and so on */
 	BOOT_TRIAL_AGAIN,   /* the entry of a trial that was judged in another boot, or has no record */
 };
 
@@ -29,6 +31,10 @@ struct boot {
 	struct change change; /* only with the ESP at hand */
 	bool has_change;
 	enum boot_kind kind;
+
+	char *judged; /* verdict of an earlier run in this boot; NULL: none */
+	char *judged_reason;
+	bool judged_trial;
 
 	struct verdict verdict;
 	struct baseline now;
@@ -50,8 +56,7 @@ void boot_close(struct boot *b);
  * in the same way. */
 char *boot_absence_reason(const struct boot *b, bool *ret_final);
 
-/* What the history says of the verdict of a boot; false if nothing. */
-bool history_of_boot(struct state *s, const char *boot_id, char **ret_verdict, char **ret_reason,
-		     bool *ret_trial);
+/* Whether a verdict on a trial stands in the history, given in the boot with this id. */
+bool history_has_verdict(struct state *s, const char *boot_id, const char *verdict);
 
 #endif

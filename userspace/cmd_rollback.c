@@ -70,8 +70,8 @@ static int roll_back(struct state *s, struct verified *v, struct change *c)
 	r = choice_restore(c, to);
 	if (r < 0)
 		return r;
-	history_write(s, &line);
-	return to == &v->previous ? forget_current(s, v) : 0;
+	r = history_write(s, &line);
+	return r == 0 && to == &v->previous ? forget_current(s, v) : r;
 }
 
 int cmd_rollback(const struct options *o)

@@ -115,6 +115,7 @@ static void describe(struct job *j, const struct entry *target, bool by_size, st
 	t->release = kernel_release(&j->change, target);
 	t->by_size = by_size;
 	t->used = 1;
+	t->unfinished = true;
 	t->boot_id = system_boot_id(j->o);
 	t->esp = esp_uuid(&j->change.places);
 	t->time = time(NULL);
@@ -264,6 +265,17 @@ static int arm(struct job *j, const struct entry *target, bool by_size)
 	if (r == 0)
 		r = trial_write(&j->state, &t);
 	if (r == 0) {
+		struct history_line line = {
+			.kind = "request",
+			.boot_id = t.boot_id,
+			.entry = t.entry,
+			.entry_asked = t.target,
+			.release = t.release,
+			.page_size_asked = t.page_size,
+			.trial = true,
+			.verdict = "armed",
+		};
+
 		if (text)
 			r = trial_entry_write(c, &t, text);
 		if (r == 0 && !j->o->dry_run)
@@ -277,23 +289,15 @@ static int arm(struct job *j, const struct entry *target, bool by_size)
 			complain("the next boot would not be the trial: %s", next.explanation);
 			r = -EINVAL;
 		}
+		t.unfinished = false;
+		if (r == 0)
+			r = trial_write(&j->state, &t);
+		if (r == 0)
+			r = history_write(&j->state, &line);
 		if (r < 0)
 			undo(j, &t);
-	}
-	if (r == 0) {
-		struct history_line line = {
-			.kind = "request",
-			.boot_id = t.boot_id,
-			.entry = t.entry,
-			.entry_asked = t.target,
-			.release = t.release,
-			.page_size_asked = t.page_size,
-			.trial = true,
-			.verdict = "armed",
-		};
-		/* The trial stands without it. */
-		history_write(&j->state, &line);
-		say_so(j, &t);
+		else
+			say_so(j, &t);
 	}
 	trial_free(&t);
 	return r;

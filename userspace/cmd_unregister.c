@@ -179,7 +179,8 @@ static int remove_all(struct removal *r)
 
 	if (result == 0)
 		result = clear_oneshot(r);
-	for (size_t i = 0; i < r->n_gone && result == 0; i++)
+	/* The last in the menu first: while some are gone, none of another page size leads. */
+	for (size_t i = r->n_gone; i-- > 0 && result == 0;)
 		result = remove_entry(&r->c.actions, r->gone[i]);
 	if (result == 0 && !r->c.o->dry_run)
 		collect(r);

@@ -230,6 +230,7 @@ void trial_free(struct trial *t)
 	free(t->judged_in);
 	free(t->esp);
 	strings_free(&t->dumps);
+	free(t->verdict);
 	free(t->reason);
 	*t = (struct trial){ 0 };
 }
@@ -259,7 +260,9 @@ int trial_read(struct state *s, struct trial *ret)
 	ret->esp = text_field(&f, "esp", true);
 	strings_field(&f, "dumps", &ret->dumps);
 	ret->time = number_field(&f, "time", INT64_MIN, INT64_MAX);
+	ret->verdict = text_field(&f, "verdict", true);
 	ret->reason = text_field(&f, "reason", true);
+	ret->unfinished = bool_field(&f, "unfinished");
 	ret->rebooted = bool_field(&f, "rebooted");
 	/* The file is removed when the trial is over: it must be one in the folder of entries. */
 	if (!f.bad && ret->file && (strchr(ret->file, '/') || ret->file[0] == '.' || !*ret->file))
@@ -291,7 +294,9 @@ int trial_write(struct state *s, const struct trial *t)
 	json_object_object_add(o, "esp", json_text(t->esp));
 	json_object_object_add(o, "dumps", json_strings(&t->dumps));
 	json_object_object_add(o, "time", json_object_new_int64(t->time));
+	json_object_object_add(o, "verdict", json_text(t->verdict));
 	json_object_object_add(o, "reason", json_text(t->reason));
+	json_object_object_add(o, "unfinished", json_object_new_boolean(t->unfinished));
 	json_object_object_add(o, "rebooted", json_object_new_boolean(t->rebooted));
 	int r = state_write(s, TRIAL, o);
 	json_object_put(o);

@@ -42,7 +42,9 @@ bool verified_has(const struct verified *v, struct span id);
 enum trial_stage {
 	TRIAL_ARMED,  /* recorded; the one-shot is being armed, or is */
 	TRIAL_PASSED, /* judged; what follows from it is being done */
-	TRIAL_FAILED, /* judged; kept until the next trial, so that no boot of it counts again */
+	TRIAL_FAILED, /* judged, or it did not come up; kept until the next trial, so that no boot of it
+		       * counts again
+		       */
 };
 
 struct trial {
@@ -63,7 +65,9 @@ struct trial {
 	char *esp;            /* partition UUID of the ESP; NULL if not known */
 	struct strings dumps; /* what was in pstore when it was armed */
 	int64_t time;         /* of arming, by the clock of that boot */
+	char *verdict;        /* as the history has it; NULL: none yet */
 	char *reason;         /* of the verdict; NULL */
+	bool unfinished;      /* what follows from this record is still to be done */
 	bool rebooted;        /* the reboot that follows a failure has been started */
 };
 

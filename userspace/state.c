@@ -32,18 +32,10 @@ static int make_folder(const char *folder)
 	return r;
 }
 
-static int lock_folder(struct state *s)
+static int take_lock(struct state *s, int fd)
 {
-	int r = make_folder(s->folder);
+	int r;
 
-	if (r < 0)
-		return r;
-	/* What is written must not end up behind a link, least of all outside of --root. */
-	_cleanup_close_ int folder = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (folder < 0)
-		return -errno;
-	/* Whoever can open it can hold it for ever: that is not for everybody. */
-	int fd = openat(folder, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
 	while ((r = flock(fd, LOCK_EX)) < 0 && errno == EINTR)
@@ -57,6 +49,20 @@ static int lock_folder(struct state *s)
 	return 0;
 }
 
+static int lock_folder(struct state *s)
+{
+	int r = make_folder(s->folder);
+
+	if (r < 0)
+		return r;
+	/* What is written must not end up behind a link, least of all outside of --root. */
+	_cleanup_close_ int folder = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (folder < 0)
+		return -errno;
+	/* Whoever can open it can hold it for ever: that is not for everybody. */
+	return take_lock(s, openat(folder, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
 int state_open_locked(const struct options *o, struct state *ret)
 {
 	state_open(o, ret);
@@ -68,6 +74,21 @@ int state_open_locked(const struct options *o, struct state *ret)
 		state_close(ret);
 	}
 	return r;
+}
+
+int state_open_existing(const struct options *o, struct state *ret)
+{
+	state_open(o, ret);
+	if (o->dry_run)
+		return 0;
+	_cleanup_free_ char *path = path_join(ret->folder, LOCK_NAME);
+	int r = take_lock(ret, open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+	if (r < 0 && r != -ENOENT) {
+		complain("%s: cannot be locked: %s", path, strerror(-r));
+		state_close(ret);
+		return r;
+	}
+	return 0;
 }
 
 void state_close(struct state *s)

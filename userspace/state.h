@@ -25,6 +25,10 @@ void state_open(const struct options *o, struct state *ret);
  * state_close(). With --dry-run nothing is made or locked. Returns 0 or -errno after one printed line. */
 int state_open_locked(const struct options *o, struct state *ret);
 
+/* Locks it if it is there, also where nothing can be written: for commands that have to do with it only if a
+ * trial waits. Returns 0 or -errno after one printed line. */
+int state_open_existing(const struct options *o, struct state *ret);
+
 void state_close(struct state *s);
 
 /* Reads a record. Returns 0, or -ENOENT if there is none, -EPROTO if a newer granule wrote it, another -errno

@@ -96,19 +96,13 @@ int trial_cancel(struct state *s, struct change *c, struct trial *t, const char 
 int waiting_open(const struct options *o, struct waiting *ret)
 {
 	*ret = (struct waiting){ .state.lock = -1 };
-	state_open(o, &ret->state);
-	int r = trial_read(&ret->state, &ret->trial);
-	bool waits = r == 0 && trial_is_pending(&ret->trial);
+	/* Locked before it is known whether a trial waits: one may be armed right now. */
+	int r = state_open_existing(o, &ret->state);
 
-	/* Nothing of it is written otherwise, and /var may not even be writable. */
-	if (!waits)
-		return 0;
-	trial_free(&ret->trial);
-	state_close(&ret->state);
-	r = state_open_locked(o, &ret->state);
+	/* One that cannot be read is no reason to change nothing else. */
 	if (r == 0)
-		r = trial_read(&ret->state, &ret->trial);
-	return r == -ENOENT ? 0 : r;
+		trial_read(&ret->state, &ret->trial);
+	return r;
 }
 
 void waiting_look(struct waiting *w, const struct change *c)

@@ -103,11 +103,21 @@ class System:
         assert done.returncode in (0, 1, 2, 3), done
         return done
 
-    def run_with_fault(self, library, kind, at, *arguments):
-        """A run that ends (kind "cut") or meets a full disk ("full") at the at-th call that changes a file."""
-        env = {**self.env, "LD_PRELOAD": str(library), "FAULT_KIND": kind, "FAULT_AT": str(at)}
-        return subprocess.run([str(a) for a in (PLAIN, *arguments, "--root", self.root)], env=env,
+    def run_with_fault(self, library, kind, at, *arguments, below=None):
+        """A run that ends ("cut", "kill") or whose call fails ("full", "io", "readonly", "short") at the at-th call that
+        changes a file, at each if that is None; with `below` only files below that folder count. The result has
+        `reached`: whether it came to that."""
+        mark = self.root.parent / f"{self.root.name}-reached"
+        mark.unlink(missing_ok=True)
+        env = {**self.env, "LD_PRELOAD": str(library), "FAULT_KIND": kind, "FAULT_MARK": str(mark)}
+        if at is not None:
+            env["FAULT_AT"] = str(at)
+        if below:
+            env["FAULT_BELOW"] = str(below)
+        done = subprocess.run([str(a) for a in (PLAIN, *arguments, "--root", self.root)], env=env,
                               capture_output=True, text=True)
+        done.reached = mark.exists()
+        return done
 
     def ok(self, *arguments, **keywords):
         done = self.run(*arguments, **keywords)

@@ -246,11 +246,10 @@ def test_a_full_disk_at_any_write_is_one_clear_line_and_keeps_the_old_block(tmp_
 
 @pytest.mark.parametrize("armed_before", [None, "os-16k.conf"])
 def test_a_full_variable_store_leads_to_the_block(machine, fault_library, armed_before):
-    """The first write is the variable's; the block comes after it."""
     machine.loader()
     if armed_before:
         machine.set_variable("LoaderEntryOneShot", armed_before)
-    done = machine.run_with_fault(fault_library, "full", 1, "once", "64k")
+    done = machine.run_with_fault(fault_library, "full", None, "once", "64k", below=machine.root / "variables")
     assert done.returncode == 0 and "variable store is full" in done.stderr
     assert machine.env_file.read_bytes() == block("next_entry=os-64k.conf")
     assert machine.variable("LoaderEntryOneShot") is None and next_id(machine) == "os-64k.conf"

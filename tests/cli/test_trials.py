@@ -423,7 +423,7 @@ def test_a_promotion_that_was_cut_short_is_completed_in_the_next_boot(machine, b
 def with_stage(record, stage):
     head, body = record.splitlines()
     head, body = json.loads(head), json.loads(body)
-    body["stage"] = stage
+    body["stage"], body["unfinished"] = stage, True
     text = json.dumps(body)
     head["sha256"] = hashlib.sha256(text.encode()).hexdigest()
     return json.dumps(head) + "\n" + text + "\n"
