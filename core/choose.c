@@ -101,10 +101,10 @@ size_t choose_newest(const struct choose_input *in, enum page_size size, size_t 
 	return best;
 }
 
-static size_t first_without_obstacle(const struct choose_input *in, bool bad_allowed)
+static size_t first_without_obstacle(const struct choose_input *in, bool bad_allowed, bool trials_allowed)
 {
 	for (size_t i = 0; i < in->n_entries; i++)
-		if (in->entries[i]->type != ENTRY_AUTO &&
+		if (in->entries[i]->type != ENTRY_AUTO && (trials_allowed || !in->entries[i]->bls.trial) &&
 		    obstacle(in, in->entries[i], bad_allowed) == OUTCOME_CHOSEN)
 			return i;
 	return SIZE_MAX;
@@ -138,10 +138,13 @@ static enum choose_outcome ask(const struct choose_input *in, enum choose_rule r
 		*ret_index = choose_newest(in, in->policy, NULL, &o);
 		return o;
 	case RULE_ORDER:
-		*ret_index = first_without_obstacle(in, false);
+		*ret_index = first_without_obstacle(in, false, false);
 		break;
 	case RULE_LAST_RESORT:
-		*ret_index = first_without_obstacle(in, true);
+		/* What has used up its tries did boot once, perhaps; a trial is not known to. */
+		*ret_index = first_without_obstacle(in, true, false);
+		if (*ret_index == SIZE_MAX)
+			*ret_index = first_without_obstacle(in, true, true);
 		if (*ret_index == SIZE_MAX)
 			*ret_index = first_usable(in);
 		break;

@@ -241,6 +241,8 @@ static void a_trial_entry_boots_only_by_a_oneshot(void **state)
 	m.in.oneshot = SPAN("a-trial.conf");
 	expect(&m, 0, RULE_ONESHOT);
 	m.in.oneshot = SPAN_NONE;
+	make_bad(&m, 1);
+	expect(&m, 1, RULE_LAST_RESORT);
 	m.entries[1].unusable = true;
 	expect(&m, 0, RULE_LAST_RESORT);
 }
