@@ -89,7 +89,8 @@ class World:
                 writes.append((e.device, e.offset, data))
             elif i < flushed or e.durable and not under_way:
                 writes.append((e.device, e.offset, e.data))
-            elif whole:
+            elif whole or e.offset == STATE_START:
+                # ext4's superblock has a checksum and lies in two sectors: half of it is for e2fsck to mend.
                 if random.random() < keep:
                     writes.append((e.device, e.offset, e.data))
             else:
