@@ -56,7 +56,7 @@ Q := @
 say = @printf '  %-8s %s\n'
 endif
 
-.PHONY: all check check-long check-powercut demo bench-boot deps install format clean check-unit check-fuzz check-cli check-e2e kernels peers quiet-deps install-units
+.PHONY: all check check-long check-powercut demo bench-boot deps install format clean check-unit check-fuzz check-cli check-walks check-e2e kernels peers quiet-deps install-units
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -273,6 +273,10 @@ check-cli: $(BUILD)/asan/granule $(BUILD)/asan/probe $(GRANULE) $(EFI_PROGRAMS) 
 	$(GRANULE:granule=state-tool)
 	$(PYTHON) -m pytest -q -p no:cacheprovider tests/cli
 
+# The random ones of these, 250 walks and 80 heaps of garbage. GRANULE_WALK=LOADER:SEED plays one walk again.
+check-walks: $(BUILD)/asan/granule $(GRANULE)
+	GRANULE_SEEDS=10 $(PYTHON) -m pytest -q -p no:cacheprovider tests/cli/test_walks.py tests/cli/test_garbage.py
+
 check-e2e: all kernels peers $(EFI_TESTS)
 	$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/e2e
 
@@ -285,6 +289,7 @@ check-long: deps
 	@$(MAKE) --no-print-directory check-fuzz FUZZ_RUNS=200000
 	@$(MAKE) --no-print-directory all $(BUILD)/asan/granule $(GRANULE:granule=state-tool)
 	@GRANULE_FAULTS=all $(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/cli/test_faults.py
+	@$(MAKE) --no-print-directory check-walks
 	@GRANULE_SEEDS=60 GRANULE_LONG=1 $(MAKE) --no-print-directory check-e2e
 
 # 300 power cuts, in commands and in the boot manager; takes about half an hour on two cores. CUTS= says how many;
