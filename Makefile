@@ -323,15 +323,21 @@ demo: deps
 
 # ---- the rest ------------------------------------------------------------------------------------------------
 
+IN_BINDIR = 's|:/usr/local/bin$$|:$(bindir)|'
+
 install: all install-units
 	install -D -m 755 $(GRANULE) $(DESTDIR)$(bindir)/granule
 	for f in $(EFI_PROGRAMS); do install -D -m 644 $$f $(DESTDIR)$(libdir)/granule/$$(basename $$f) || exit 1; done
 	install -D -m 644 docs/granule.1 $(DESTDIR)$(mandir)/man1/granule.1
 	install -D -m 644 docs/granule.conf.5 $(DESTDIR)$(mandir)/man5/granule.conf.5
 	install -D -m 644 docs/granule-boot.7 $(DESTDIR)$(mandir)/man7/granule-boot.7
-	install -D -m 755 userspace/systemd/95-granule.install $(DESTDIR)$(kernelinstalldir)/95-granule.install
+	@mkdir -p $(BUILD)
+	sed $(IN_BINDIR) userspace/systemd/95-granule.install >$(BUILD)/hook
+	install -D -m 755 $(BUILD)/hook $(DESTDIR)$(kernelinstalldir)/95-granule.install
 	for d in kernel/postinst.d kernel/postrm.d initramfs/post-update.d; do \
-		install -D -m 755 userspace/debian/$$(basename $$d) $(DESTDIR)$(sysconfdir)/$$d/zzz-granule || exit 1; done
+		sed $(IN_BINDIR) userspace/debian/$$(basename $$d) >$(BUILD)/hook && \
+		install -D -m 755 $(BUILD)/hook $(DESTDIR)$(sysconfdir)/$$d/zzz-granule || exit 1; done
+	@rm -f $(BUILD)/hook
 	install -D -m 644 docs/granule-verify.service.8 $(DESTDIR)$(mandir)/man8/granule-verify.service.8
 
 # systemd looks below /usr/local/lib, too. What its units run is found in bindir.

@@ -61,6 +61,11 @@ static int leave_without_record(const struct options *o, const struct settings *
 	return EXIT_FAILED;
 }
 
+char *boot_deadline_reason(unsigned after_s)
+{
+	return xprintf("deadline: no verdict %u s after the kernel started", after_s);
+}
+
 int boot_watch_deadline(const struct options *o)
 {
 	struct settings settings;
@@ -77,8 +82,7 @@ int boot_watch_deadline(const struct options *o)
 		nanosleep(&(struct timespec){ .tv_sec = left > 5 ? 5 : 1 }, NULL);
 	}
 	if (d.runs) {
-		_cleanup_free_ char *reason =
-			xprintf("deadline: no verdict %u s after the kernel started", d.after_s);
+		_cleanup_free_ char *reason = boot_deadline_reason(d.after_s);
 		exit_code = d.has_record ? boot_fail_trial(o, reason) : -1;
 		if (exit_code < 0)
 			exit_code = leave_without_record(o, &settings);

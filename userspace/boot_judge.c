@@ -310,10 +310,25 @@ static int finish_passed(struct boot *b)
 	return r;
 }
 
+/* The default that the trial takes the place of, as it is wanted now: a policy may have come since it was
+ * verified as an entry. */
+static void note_wish(struct boot *b)
+{
+	struct next_boot by_default;
+
+	if (!b->has_change)
+		return;
+	default_boot(&b->change.set, &by_default);
+	if (by_default.entry && b->verified.current.entry &&
+	    span_equal_nocase(by_default.entry->id, span_of(b->verified.current.entry)))
+		b->verified.current.wish = wish_of_default(&b->change.set);
+}
+
 static int trial_passed(struct boot *b)
 {
 	struct trial *t = &b->trial;
 
+	note_wish(b);
 	set_verdict(b, TRIAL_PASSED, "passed", b->note);
 	int r = trial_write(&b->state, t);
 	if (r == 0 && !t->keep) {
@@ -539,7 +554,9 @@ static int say_verdict(struct boot *b, const char *reason, int r)
 		print_json(b, !b->problems.n && r == 0, trial);
 	} else if (trial) {
 		say(stdout, "trial of %s: %s%s%s", what, reason ? "failed: " : "passed", reason ? reason : "",
-		    !reason && !b->trial.keep && r == 0 ? "; it is the default now" : "");
+		    reason || b->trial.keep || r < 0 ? ""
+		    : b->o->dry_run                  ? "; it would be the default now"
+						     : "; it is the default now");
 	} else if (b->problems.n) {
 		for (size_t i = 0; i < b->problems.n; i++)
 			say(stdout, "FAILED: %s", b->problems.items[i]);
@@ -549,7 +566,9 @@ static int say_verdict(struct boot *b, const char *reason, int r)
 		    b->note ? "; " : "", b->note ? b->note : "");
 	}
 	if (b->reboot && !b->o->json)
-		puts("rebooting into the default");
+		puts(b->o->dry_run ? "would reboot into the default" : "rebooting into the default");
+	if (b->o->dry_run && !b->o->json)
+		puts("nothing was recorded (--dry-run)");
 	return r < 0 || b->problems.n ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -619,7 +638,8 @@ int boot_judge(const struct options *o)
 
 	r = boot_open(o, &b);
 	note_trial_entry(&b);
-	if (r == 0 && !judged_before(&b, &exit_code)) {
+	/* A dry run looks as often as one likes. */
+	if (r == 0 && (o->dry_run || !judged_before(&b, &exit_code))) {
 		judge(&b);
 		if (b.kind != BOOT_TRIAL_AGAIN) {
 			/* Outlives what is read anew. */
@@ -632,6 +652,8 @@ int boot_judge(const struct options *o)
 			if (r < 0)
 				goto out;
 		}
+		if (b.kind == BOOT_TRIAL && b.trial.deadline_s && system_uptime(o) > b.trial.deadline_s)
+			strings_add(&b.problems, boot_deadline_reason(b.trial.deadline_s));
 		join_problems(&b.problems, &reason);
 		if (b.kind != BOOT_TRIAL_AGAIN)
 			sweep(&b);

@@ -18,4 +18,7 @@ int boot_fail_trial(const struct options *o, const char *reason);
  * exit code, at once if this boot is no trial or has its verdict. */
 int boot_watch_deadline(const struct options *o);
 
+/* The reason of a trial's failure when this many seconds are over, to be freed. */
+char *boot_deadline_reason(unsigned after_s);
+
 #endif

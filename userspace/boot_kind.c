@@ -224,8 +224,8 @@ char *boot_absence_reason(const struct boot *b, bool *ret_final)
 	*ret_final = false;
 	reason = crash_reason(b->o, &b->trial.dumps);
 	return reason ? reason
-		      : xstrdup("no reason is known: it hung, or was reset or switched off before its "
-				"verdict");
+		      : xstrdup("no reason is known, and no panic was left in pstore: it hung, or was "
+				"reset or switched off before its verdict");
 }
 
 bool history_has_verdict(struct state *s, const char *boot_id, const char *verdict)

@@ -3,6 +3,7 @@
 
 #include "boot_facts.h"
 #include "report.h"
+#include "trial_entry.h"
 #include "tables.h"
 #include "variables.h"
 
@@ -121,6 +122,10 @@ int cmd_list(const struct options *o)
 	}
 	_cleanup_free_ char *selected = boot_facts_entry();
 	const struct entry *running = entry_set_by_id(&set, selected);
+	/* The copy that a trial booted goes when it is over; the kernel that runs is the same. */
+	_cleanup_free_ char *target = running ? NULL : trial_entry_target(selected);
+	if (target)
+		running = entry_set_by_id(&set, target);
 	next_boot(&set, &next);
 	default_boot(&set, &by_default);
 

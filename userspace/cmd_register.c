@@ -49,14 +49,18 @@ static char *path_on_partition(const struct work *w, const char *path)
 	return strncmp(real, boot, n) == 0 && real[n] == '/' ? xstrdup(real + n) : NULL;
 }
 
+/* For folders and entries. */
+#define SPACE_MARGIN (64u << 10)
+
 static int check_space(const struct work *w, const char *path, size_t size)
 {
 	struct statvfs st;
 
-	if (statvfs(w->c.places.boot, &st) < 0 || (uint64_t)st.f_bavail * st.f_frsize >= size + (1 << 16))
+	if (statvfs(w->c.places.boot, &st) < 0 || (uint64_t)st.f_bavail * st.f_frsize >= size + SPACE_MARGIN)
 		return 0;
-	complain("%s: no room on %s: %zu KiB are needed, %llu KiB are free", path, w->c.places.boot,
-		 size >> 10, (unsigned long long)((uint64_t)st.f_bavail * st.f_frsize >> 10));
+	complain("%s: no room on %s: %zu KiB are needed, %llu KiB are free; 'granule unregister' makes room",
+		 path, w->c.places.boot, (size + SPACE_MARGIN) >> 10,
+		 (unsigned long long)((uint64_t)st.f_bavail * st.f_frsize >> 10));
 	return -ENOSPC;
 }
 

@@ -40,7 +40,8 @@ static int roll_back(struct state *s, struct verified *v, struct change *c)
 
 	if (r < 0 && r != -ENOENT)
 		return r;
-	if (r == 0 && trial.stage == TRIAL_ARMED)
+	bool gave_up = r == 0 && trial.stage == TRIAL_ARMED;
+	if (gave_up)
 		r = trial_cancel(s, c, &trial, "rolled back by the owner");
 	else if (r == 0 && trial.stage == TRIAL_PASSED)
 		r = trial_remove(s);
@@ -51,6 +52,8 @@ static int roll_back(struct state *s, struct verified *v, struct change *c)
 
 	default_boot(&c->set, &by_default);
 	const struct choice *to = destination(v, by_default.entry);
+	if (!to && gave_up)
+		return 0;
 	if (!to) {
 		complain("nothing to go back to: no other choice has been verified");
 		return -ENOENT;

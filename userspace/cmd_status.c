@@ -139,7 +139,8 @@ static void print_tries(const struct entry_set *set, const char *id)
 {
 	const struct entry *e = entry_set_by_id(set, id);
 
-	if (!e || !e->counter.present)
+	/* A trial's entry has none from the start. */
+	if (!e || !e->counter.present || e->bls.trial)
 		return;
 	_cleanup_free_ char *text =
 		xprintf("%u left for the booted entry; 'systemd-bless-boot good' keeps it", e->counter.left);
@@ -202,7 +203,7 @@ static void print_next(const struct entry_set *set, const struct next_boot *next
 	print_line("because", next->explanation);
 }
 
-static void print_memory(const struct memory *m)
+static void print_memory(const struct memory *m, const char *boot_id, const char *entry)
 {
 	const struct choice *c = &m->verified.current;
 	_cleanup_free_ char *verified =
@@ -214,9 +215,13 @@ static void print_memory(const struct memory *m)
 		return;
 	_cleanup_free_ char *what = trial_text(&m->trial);
 	_cleanup_free_ char *text =
-		xprintf("%s: %s%s%s", what, stage_name(m->trial.stage), m->trial.reason ? ": " : "",
-			m->trial.reason ? m->trial.reason : "");
+		xprintf("%s: %s%s%s", what, trial_stage_text(&m->trial, boot_id, entry),
+			m->trial.reason ? ": " : "", m->trial.reason ? m->trial.reason : "");
 	print_line("trial", text);
+	if (m->trial.stage == TRIAL_ARMED && m->trial.tries > 1) {
+		_cleanup_free_ char *tries = xprintf("try %u of %u", m->trial.used, m->trial.tries);
+		print_line("", tries);
+	}
 }
 
 int cmd_status(const struct options *o)
@@ -228,9 +233,13 @@ int cmd_status(const struct options *o)
 	struct next_boot next;
 	char cpu[32];
 	struct text t = text_in(cpu, sizeof(cpu));
-	_cleanup_free_ char *release = system_release(o);
+	_cleanup_free_ char *release = system_release(o), *boot_id = system_boot_id(o);
+	struct settings settings;
 	bool have_set = false;
 
+	/* For its words about lines that are not understood. */
+	settings_read(o, &settings);
+	settings_free(&settings);
 	memory_read(o, &memory);
 	boot_facts_read(&facts);
 	/* Without an ESP there is still something to say about what runs. */
@@ -255,7 +264,7 @@ int cmd_status(const struct options *o)
 		print_line("CPU", t.n ? cpu : "page sizes not known (granule-boot publishes them)");
 		if (have_set) {
 			print_wishes(&set);
-			print_memory(&memory);
+			print_memory(&memory, boot_id, facts.entry);
 			print_next(&set, &next);
 		}
 	}

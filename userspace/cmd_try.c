@@ -62,8 +62,8 @@ static int read_limits(const struct options *o, const struct settings *s, struct
 	t->keep = o->keep;
 	if (o->tries) {
 		unsigned long n = strtoul(o->tries, &end, 10);
-		if (*o->tries < '1' || *o->tries > '9' || *end || n > 100) {
-			complain("--tries %s: not a number from 1 to 100", o->tries);
+		if (*o->tries < '1' || *o->tries > '9' || *end || n > TRIES_MAX) {
+			complain("--tries %s: not a number from 1 to %d", o->tries, TRIES_MAX);
 			return -EINVAL;
 		}
 		t->tries = (unsigned)n;
@@ -280,12 +280,13 @@ static int arm(struct job *j, const struct entry *target, bool by_size)
 			r = trial_entry_write(c, &t, text);
 		if (r == 0 && !j->o->dry_run)
 			r = read_again(c);
+		else if (r == 0 && text)
+			trial_entry_preview(c, target, &t);
 		if (r == 0)
 			r = loader_of(&c->set)->arm(c, t.entry);
 		struct next_boot next;
 		next_boot(&c->set, &next);
-		if (r == 0 && !j->o->dry_run &&
-		    !(next.entry && span_equal_nocase(next.entry->id, span_of(t.entry)))) {
+		if (r == 0 && !(next.entry && span_equal_nocase(next.entry->id, span_of(t.entry)))) {
 			complain("the next boot would not be the trial: %s", next.explanation);
 			r = -EINVAL;
 		}

@@ -194,19 +194,6 @@ static const struct boot_counter *counter_of(const struct story *s)
 	return e && e->counter.present ? &e->counter : NULL;
 }
 
-static const char *trial_stage(const struct story *s)
-{
-	const struct trial *t = &s->trial;
-
-	if (t->stage == TRIAL_PASSED)
-		return "it passed; 'granule verify --boot' does what follows from that";
-	if (!trial_was_for_this_boot(s))
-		return "it waits for the next boot";
-	return s->facts.entry && strcasecmp(s->facts.entry, t->entry) == 0
-		       ? "it runs, and has no verdict yet"
-		       : "something else was booted; 'granule verify --boot' records that";
-}
-
 /* "64K was tried on 2026-12-01 06:30: failed: REASON" */
 static char *last_trial_text(json_object *line)
 {
@@ -254,7 +241,8 @@ static void print_trial(const struct story *s)
 {
 	if (s->has_trial && trial_is_pending(&s->trial)) {
 		_cleanup_free_ char *what = trial_text(&s->trial),
-				    *text = xprintf("%s: %s", what, trial_stage(s));
+				    *text = xprintf("%s: %s", what,
+						    trial_stage_text(&s->trial, s->boot_id, s->facts.entry));
 		print_line("trial", text);
 	}
 	if (s->last_trial) {
@@ -322,7 +310,7 @@ static json_object *json_trial(const struct story *s)
 	json_object_object_add(o, "page_size", json_page_size(s->trial.page_size));
 	json_object_object_add(o, "tries", json_object_new_int64(s->trial.tries));
 	json_object_object_add(o, "used", json_object_new_int64(s->trial.used));
-	json_object_object_add(o, "text", json_text(trial_stage(s)));
+	json_object_object_add(o, "text", json_text(trial_stage_text(&s->trial, s->boot_id, s->facts.entry)));
 	return o;
 }
 

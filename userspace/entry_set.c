@@ -178,7 +178,8 @@ void entry_set_print_candidates(const struct entry_set *set, bool (*fits)(const 
 
 	for (size_t i = 0; i < set->n; i++) {
 		const struct entry *e = set->entries[i];
-		if (fits && !fits(e, context))
+		/* Nobody who asks for a kernel means what the loader makes itself, or a trial that waits. */
+		if (fits ? !fits(e, context) : e->type == ENTRY_AUTO || e->bls.trial)
 			continue;
 		const char *obstacle = entry_obstacle(set, e);
 		if (!any)
@@ -221,7 +222,9 @@ static const struct entry *resolve_size(const struct entry_set *set, enum page_s
 		if (why == OUTCOME_UNSUPPORTED)
 			complain("this CPU lacks %s pages", page_size_title(size));
 		else if (why == OUTCOME_NO_ENTRY)
-			complain("no entry has %s pages", page_size_title(size));
+			complain("no entry has %s pages; 'granule register' writes entries for the kernels "
+				 "in /boot",
+				 page_size_title(size));
 		else
 			complain("no entry with %s pages can be used", page_size_title(size));
 		entry_set_print_candidates(set, NULL, NULL);

@@ -36,6 +36,9 @@ void health_settle(const struct options *o, const struct settings *s, const char
 void health_look(const struct options *o, const struct settings *s, const struct baseline *before,
 		 struct baseline *ret_now, struct strings *problems);
 
+/* Adds a line for each executable of verify.d that could not be run ("check NAME: not run: WHY"). */
+void health_checks_unusable(const struct options *o, struct strings *ret);
+
 /* Whether systemd runs this system. */
 bool health_has_systemd(const struct options *o);
 

@@ -58,18 +58,20 @@ static bool in(const struct strings *list, const char *name)
 	return false;
 }
 
-static void list_folder(const char *folder, struct strings *names)
+/* Adds the names of checks, and to `unusable` a line for each thing that is meant to be one and cannot be run:
+ * what the owner relies on and nobody asked is not in order. */
+static void list_folder(const char *folder, struct strings *names, struct strings *unusable)
 {
 	_cleanup_dir_ DIR *dir = opendir(folder);
 	struct stat st;
 
 	if (!dir) {
 		if (errno != ENOENT)
-			complain("%s: cannot be read, its checks are not run: %s", folder, strerror(errno));
+			problem_add(unusable, xprintf("check folder %s: not run: %s", folder, strerror(errno)));
 		return;
 	}
 	if (fstat(dirfd(dir), &st) == 0 && is_open_to_others(&st)) {
-		complain("%s: others than root can write there, its checks are not run", folder);
+		problem_add(unusable, xprintf("check folder %s: not run: others than root can write there", folder));
 		return;
 	}
 	for (struct dirent *d; (d = readdir(dir));) {
@@ -78,13 +80,15 @@ static void list_folder(const char *folder, struct strings *names)
 				strings_add(names, xstrdup(d->d_name));
 		} else if (!is_leftover(d->d_name) && fstatat(dirfd(dir), d->d_name, &st, 0) == 0 &&
 			   S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR))
-			complain("%s/%s: not run: names of checks have letters, digits, '-' and '_' only",
-				 folder, d->d_name);
+			problem_add(unusable, xprintf("check %s: not run: names of checks have letters, digits, "
+						      "'-' and '_' only",
+						      d->d_name));
 	}
 }
 
-/* Path of a check; NULL if it is not to be run. A name in /etc stands for the one in /usr. */
-static char *find_check(const struct options *o, const char *name)
+/* Path of a check; NULL if it is not to be run, with *ret_why if that is no wish of the owner's. A name in
+ * /etc stands for the one in /usr. */
+static char *find_check(const struct options *o, const char *name, const char **ret_why)
 {
 	struct stat st;
 
@@ -94,15 +98,15 @@ static char *find_check(const struct options *o, const char *name)
 		if (lstat(path, &st) < 0)
 			continue;
 		if (stat(path, &st) < 0)
-			complain("%s: not run: %s", path, strerror(errno));
+			*ret_why = strerror(errno);
 		else if (S_ISCHR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_size == 0))
 			return NULL; /* masked */
 		else if (!S_ISREG(st.st_mode))
-			complain("%s: not run: not a file", path);
+			*ret_why = "not a file";
 		else if (is_open_to_others(&st))
-			complain("%s: not run: others than root can write it", path);
+			*ret_why = "others than root can write it";
 		else if (!(st.st_mode & 0111))
-			complain("%s: not run: not executable", path);
+			*ret_why = "not executable";
 		else
 			return realpath(path, NULL);
 		return NULL;
@@ -138,22 +142,45 @@ static void run_check(const char *path, const char *name, double seconds, struct
 	child_free(&c);
 }
 
+static void list_checks(const struct options *o, struct strings *names, struct strings *unusable)
+{
+	for (size_t i = 0; i < N_FOLDERS; i++) {
+		_cleanup_free_ char *folder = path_join(o->root, folders[i]);
+		list_folder(folder, names, unusable);
+	}
+	if (names->n)
+		qsort(names->items, names->n, sizeof(names->items[0]), by_name);
+}
+
+void health_checks_unusable(const struct options *o, struct strings *ret)
+{
+	struct strings names = { 0 };
+
+	list_checks(o, &names, ret);
+	for (size_t i = 0; i < names.n; i++) {
+		const char *why = NULL;
+		_cleanup_free_ char *path = find_check(o, names.items[i], &why);
+
+		if (why)
+			strings_add(ret, xprintf("check %s: not run: %s", names.items[i], why));
+	}
+	strings_free(&names);
+}
+
 void health_checks(const struct options *o, const struct settings *s, struct strings *problems)
 {
 	double until = seconds_now() + s->verify_timeout_s;
 	struct strings names = { 0 };
 
-	for (size_t i = 0; i < N_FOLDERS; i++) {
-		_cleanup_free_ char *folder = path_join(o->root, folders[i]);
-		list_folder(folder, &names);
-	}
-	if (names.n)
-		qsort(names.items, names.n, sizeof(names.items[0]), by_name);
+	list_checks(o, &names, problems);
 	for (size_t i = 0; i < names.n; i++) {
-		_cleanup_free_ char *path = find_check(o, names.items[i]);
+		const char *why = NULL;
+		_cleanup_free_ char *path = find_check(o, names.items[i], &why);
 		double left = until - seconds_now();
 
-		if (path && left <= 0)
+		if (why)
+			problem_add(problems, xprintf("check %s: not run: %s", names.items[i], why));
+		else if (path && left <= 0)
 			problem_add(problems, xprintf("check %s: not run: those before it took all %u s of "
 						      "verify-timeout",
 						      names.items[i], s->verify_timeout_s));

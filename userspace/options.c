@@ -26,7 +26,7 @@ static const struct {
 	{ 't', "title", "TEXT", "name in menus, instead of the system's" },
 	{ 'I', "no-initrd", NULL, "the kernels need no initrd" },
 	{ 'a', "all", NULL, "all entries that register wrote, but the running one" },
-	{ 'H', "hook", NULL, "as a package's hook: quiet, nothing to do is no failure" },
+	{ 'H', "hook", NULL, "as a package's hook: quiet, not to fail for nothing" },
 	{ 'O', "once", NULL, "for the next boot only, as a first try" },
 	{ 'r', "removable", NULL, "also as EFI/BOOT/BOOTAA64.EFI" },
 	{ 'v', "no-variables", NULL, "leave firmware's boot entries alone" },
@@ -112,7 +112,7 @@ static const struct command *find_command(const char *name)
 static void take(struct options *o, char letter, char *value)
 {
 	/* An unset variable of a script must not turn another system into this one. */
-	if (value && !*value && strchr("REBk", letter)) {
+	if (value && !*value && strchr("REBko", letter)) {
 		complain("--%s: is empty", option_name(letter));
 		o->bad = true;
 		return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "boot_facts.h"
 #include "protection.h"
+#include "trial_entry.h"
 #include "system.h"
 
 void protection_read(const struct options *o, struct protection *ret)
@@ -38,11 +39,8 @@ bool protection_runs(const struct protection *p, const struct entry *e)
 		return p->release && entry_has_release(e, p->release);
 	if (is(e, p->selected))
 		return true;
-	struct entry of_trial;
-	if (!p->has_trial || !is(e, p->trial.target))
-		return false;
-	entry_from_id(span_of(p->trial.entry), &of_trial);
-	return is(&of_trial, p->selected);
+	_cleanup_free_ char *target = trial_entry_target(p->selected);
+	return is(e, target);
 }
 
 bool protection_trial_pending(const struct protection *p)

@@ -8,6 +8,8 @@
 
 #include "options.h"
 
+#define TRIES_MAX 99
+
 struct settings {
 	page_size_set sizes;    /* page-sizes: wanted for selectable kernels; all if not set */
 	unsigned tries;         /* tries: of a trial that does not come up; 1 */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "history.h"
@@ -73,6 +74,19 @@ char *trial_text(const struct trial *t)
 	return xprintf("%s pages, %s", page_size_title(t->page_size), t->target);
 }
 
+const char *trial_stage_text(const struct trial *t, const char *boot_id, const char *entry)
+{
+	if (t->stage == TRIAL_FAILED)
+		return "failed";
+	if (t->stage == TRIAL_PASSED)
+		return "passed; 'granule verify --boot' does what follows from that";
+	if (boot_id && t->boot_id && strcmp(boot_id, t->boot_id) == 0)
+		return "it waits for the next boot";
+	return entry && strcasecmp(entry, t->entry) == 0
+		       ? "it runs, and has no verdict yet"
+		       : "something else was booted; 'granule verify --boot' records that";
+}
+
 int trial_cancel(struct state *s, struct change *c, struct trial *t, const char *reason)
 {
 	struct history_line line = {
@@ -85,6 +99,9 @@ int trial_cancel(struct state *s, struct change *c, struct trial *t, const char 
 		.verdict = "canceled",
 		.reason = reason,
 	};
+	_cleanup_free_ char *what = trial_text(t);
+
+	action(&c->actions, "gave up the trial of %s", what);
 	/* The one-shot goes first: without a record its boot would not be judged. */
 	int r = trial_clear(c, t);
 
@@ -120,9 +137,6 @@ int waiting_settle(struct waiting *w, struct change *c, const char *command, boo
 	if (!w->is_armed || trial_is_armed(c, &w->trial))
 		return 0;
 	_cleanup_free_ char *reason = xprintf("given up: '%s' took its place", command);
-	_cleanup_free_ char *what = trial_text(&w->trial);
-
-	action(&c->actions, "gave up the trial of %s", what);
 	return trial_cancel(&w->state, c, &w->trial, reason);
 }
 

@@ -54,6 +54,10 @@ int trial_sweep(struct change *c, const struct trial *keep);
 /* "64K pages, test-6.1-64k.conf" */
 char *trial_text(const struct trial *t);
 
+/* What is to be said of it now: for a sentence behind "TRIAL: ". `boot_id` and `entry` are those of this
+ * boot; each may be NULL. */
+const char *trial_stage_text(const struct trial *t, const char *boot_id, const char *entry);
+
 /* How the entry that boots by default came to be it. */
 enum choice_wish wish_of_default(const struct entry_set *set);
 

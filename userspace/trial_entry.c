@@ -24,6 +24,15 @@ bool trial_entry_has_id(const char *id)
 	return id && span_ends_nocase(span_of(id), SPAN(SUFFIX ".conf"));
 }
 
+char *trial_entry_target(const char *id)
+{
+	size_t end = strlen(SUFFIX ".conf");
+
+	if (!trial_entry_has_id(id))
+		return NULL;
+	return xprintf("%.*s.conf", (int)(strlen(id) - end), id);
+}
+
 /* "NAME-trial" for the target "NAME.conf". */
 static char *trial_name(const struct entry *target)
 {
@@ -265,4 +274,26 @@ bool trial_entry_exists(const struct change *c, const struct trial *t)
 
 	for_each_file(c, t, count_one, &n);
 	return n > 0;
+}
+
+void trial_entry_preview(struct change *c, const struct entry *target, const struct trial *t)
+{
+	struct entry_set *set = &c->set;
+	struct loaded_entry *l = xalloc(sizeof(*l));
+
+	if (entry_set_by_id(set, t->entry)) {
+		free(l);
+		return;
+	}
+	/* What it points into stays the target's. */
+	l->entry = *target;
+	l->id = xstrdup(t->entry);
+	l->file_name = xstrdup(t->file);
+	l->entry.id = span_of(l->id);
+	l->entry.file_name = span_of(l->file_name);
+	boot_counter_parse(l->entry.file_name, &l->entry.counter);
+	l->entry.bls.trial = true;
+	set->entries = xrealloc(set->entries, (set->n + 1) * sizeof(*set->entries));
+	set->entries[set->n++] = &l->entry;
+	entry_set_input(set);
 }

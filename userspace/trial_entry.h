@@ -26,6 +26,13 @@ int trial_entry_plan(const struct options *o, const struct settings *s, const st
 /* Writes it, unless it is there already. Returns 0 or -errno after one printed line. */
 int trial_entry_write(struct change *c, const struct trial *t, const char *text);
 
+/* Id of the entry that an id of this kind is a copy of, to be freed: "x.conf" for "x-trial.conf"; NULL. */
+char *trial_entry_target(const char *id);
+
+/* Adds to the set in memory what trial_entry_write() would have written, so that the next boot can be told.
+ */
+void trial_entry_preview(struct change *c, const struct entry *target, const struct trial *t);
+
 /* Removes it under any counter; what is not there is no error, and what is no trial's entry stays. */
 int trial_entry_remove(struct change *c, const struct trial *t);
 

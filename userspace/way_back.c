@@ -386,6 +386,19 @@ static void check_esp(const struct check *k)
 
 /* ---- all of it ---- */
 
+/* ---- the owner's checks ---- */
+
+static void check_checks(const struct check *k)
+{
+	struct strings unusable = { 0 };
+
+	health_checks_unusable(k->c->o, &unusable);
+	for (size_t i = 0; i < unusable.n; i++)
+		add(k, WARNING, "check-not-run", "%s: the trial would fail; repair it (verify.d)",
+		    unusable.items[i]);
+	strings_free(&unusable);
+}
+
 void way_back_check(const struct change *c, const struct verified *v, const struct settings *s,
 		    const struct entry *target, bool own_entry, struct findings *ret)
 {
@@ -402,6 +415,7 @@ void way_back_check(const struct change *c, const struct verified *v, const stru
 	check_sysctl(&k);
 	check_watchdog(&k);
 	check_detours(&k);
+	check_checks(&k);
 }
 
 static bool refuses(const struct finding *f, bool force)
@@ -421,7 +435,8 @@ void findings_print(const struct findings *f, bool force)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		const struct finding *item = &f->items[i];
-		complain("%s%s", item->text,
+		complain("%s%s: %s%s", item->blocks ? refuses(item, force) ? "no trial: " : "" : "", item->id,
+			 item->text,
 			 !item->blocks          ? ""
 			 : !item->forceable     ? ""
 			 : refuses(item, force) ? " (--force goes on without it)"

@@ -139,7 +139,7 @@ def test_names_that_run_parts_does_not_take_are_not_run_and_those_that_look_mean
     for name in ("a.sh", "b~", ".c", "d.dpkg-old", "e.bak"):
         add(root, name, "exit 1")
     add(root, "README.txt", "not a program", mode=0o644, shell="")
-    assert look(root) == ([], [f"granule: /{ETC}/a.sh: not run: names of checks have letters, digits, '-' and '_' only"])
+    assert look(root) == (["check a.sh: not run: names of checks have letters, digits, '-' and '_' only"], [])
 
 
 @pytest.mark.parametrize("spoil,want", [
@@ -151,17 +151,17 @@ def test_names_that_run_parts_does_not_take_are_not_run_and_those_that_look_mean
     (lambda f: (f.unlink(), os.symlink("nowhere", f)), "No such file or directory"),
     (lambda f: (f.unlink(), os.mkfifo(f, 0o755)), "not a file"),
 ])
-def test_what_should_not_be_run_is_a_warning(root, spoil, want):
+def test_what_cannot_be_run_is_not_in_order(root, spoil, want):
     if os.geteuid():
         pytest.skip("changes owners of files: needs root")
     spoil(add(root, "a", "exit 1"))
-    assert look(root) == ([], [f"granule: /{ETC}/a: not run: {want}"])
+    assert look(root) == ([f"check a: not run: {want}"], [])
 
 
 def test_a_folder_that_others_can_write_is_not_looked_into(root):
     add(root, "a", "exit 1")
     (root / ETC).chmod(0o777)
-    assert look(root) == ([], [f"granule: /{ETC}: others than root can write there, its checks are not run"])
+    assert look(root) == ([f"check folder {root}/{ETC}: not run: others than root can write there"], [])
 
 
 # ---- time ----

@@ -9,5 +9,7 @@ image=/boot/vmlinuz-$release
 [ -f "$image" ] || image=/boot/vmlinux-$release
 
 [ -n "$release" ] && [ -f "$image" ] || exit 0
+# Packages are configured with a PATH that may leave out where it was installed.
+PATH=$PATH:/usr/local/bin
 command -v granule >/dev/null 2>&1 || exit 0
 exec granule register --hook --kernel "$image"

@@ -13,5 +13,7 @@ configure* | \'configure\'*) ;;
 *) exit 0 ;;
 esac
 [ -n "$release" ] && [ -f "$image" ] || exit 0
+# Packages are configured with a PATH that may leave out where it was installed.
+PATH=$PATH:/usr/local/bin
 command -v granule >/dev/null 2>&1 || exit 0
 exec granule register --hook --kernel "$image"

@@ -11,5 +11,7 @@ remove* | \'remove\'* | disappear* | \'disappear\'*) ;;
 *) exit 0 ;;
 esac
 [ -n "$release" ] || exit 0
+# Packages are configured with a PATH that may leave out where it was installed.
+PATH=$PATH:/usr/local/bin
 command -v granule >/dev/null 2>&1 || exit 0
 exec granule unregister --hook "$release"
