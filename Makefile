@@ -271,7 +271,7 @@ $(BUILD)/asan/probe: tests/cli/probe.c $(patsubst %.c,$(BUILD)/asan/%.o,$(filter
 
 check-cli: $(BUILD)/asan/granule $(BUILD)/asan/probe $(GRANULE) $(EFI_PROGRAMS) $(BUILD)/aa64/granule-boot.so $(BUILD)/asan/state-tool \
 	$(GRANULE:granule=state-tool)
-	$(PYTHON) -m pytest -q -p no:cacheprovider tests/cli
+	$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 --dist loadfile tests/cli
 
 # The random ones of these, 250 walks and 80 heaps of garbage. GRANULE_WALK=LOADER:SEED plays one walk again.
 check-walks: $(BUILD)/asan/granule $(GRANULE)

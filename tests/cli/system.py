@@ -94,7 +94,7 @@ class System:
         self.record("trial", {"stage": stage, "target": target, "entry": entry, "file": entry, "volume": "esp",
                               "page_size": "64k", "release": None, "by_size": True, "keep": False, "tries": 1,
                               "used": 1, "deadline_s": 0, "boot_id": None, "judged_in": None, "esp": None, "dumps": [],
-                              "time": 0, "reason": None, "rebooted": False})
+                              "time": 0, "verdict": None, "reason": None, "unfinished": False, "rebooted": False})
 
     def run(self, *arguments, root=True):
         command = [self.program, *arguments] + (["--root", self.root] if root else [])

@@ -326,12 +326,13 @@ class Walk:
     def verify(self, *words, cut=None):
         record, verified = self.record("trial"), self.record("verified") or {"current": None}
         first = self.is_trial and not self.judged and "--boot" in words
-        if first and self.well:
+        well = self.well and not self.late(record)
+        if first and well:
             self.passes = True  # from here on the trial may be promoted, also after a cut
         done = self.command("verify", *words, cut=cut)
         if "--watch" in words and self.is_trial and cut:
             self.unsure = True  # the deadline may have ended it
-        if first and self.well and done.returncode != 77 and not self.harmed and not self.unsure:
+        if first and well and done.returncode != 77 and not self.harmed and not self.unsure:
             left = self.record("trial")
             passed = not left or left["stage"] == "passed" or "cannot become the default" in done.stderr
             assert passed, "a trial that is in order did not pass"
@@ -359,7 +360,10 @@ class Walk:
         return done
 
     def late(self, record):
-        return record and record["deadline_s"] and record["deadline_s"] < 700
+        return record and record["deadline_s"] and self.uptime() > record["deadline_s"]
+
+    def uptime(self):
+        return float((self.root / "proc/uptime").read_text().split()[0])
 
     # ---- steps ----
 
@@ -507,7 +511,7 @@ class Walk:
         """The watch would wait, in real time, for a deadline that is not over."""
         record = self.record("trial")
         return not (self.is_trial and record and record["stage"] == "armed" and record["deadline_s"]
-                    and float((self.root / "proc/uptime").read_text().split()[0]) < record["deadline_s"])
+                    and self.uptime() < record["deadline_s"])
 
     def step_verify(self):
         self.verify("--boot", cut=self.maybe_cut())
