@@ -58,8 +58,8 @@ static bool in(const struct strings *list, const char *name)
 	return false;
 }
 
-/* Adds the names of checks, and to `unusable` a line for each thing that is meant to be one and cannot be run:
- * what the owner relies on and nobody asked is not in order. */
+/* Adds the names of checks, and to `unusable` a line for each thing that is meant to be one and cannot be
+ * run: what the owner relies on and nobody asked is not in order. */
 static void list_folder(const char *folder, struct strings *names, struct strings *unusable)
 {
 	_cleanup_dir_ DIR *dir = opendir(folder);
@@ -67,11 +67,13 @@ static void list_folder(const char *folder, struct strings *names, struct string
 
 	if (!dir) {
 		if (errno != ENOENT)
-			problem_add(unusable, xprintf("check folder %s: not run: %s", folder, strerror(errno)));
+			problem_add(unusable,
+				    xprintf("check folder %s: not run: %s", folder, strerror(errno)));
 		return;
 	}
 	if (fstat(dirfd(dir), &st) == 0 && is_open_to_others(&st)) {
-		problem_add(unusable, xprintf("check folder %s: not run: others than root can write there", folder));
+		problem_add(unusable,
+			    xprintf("check folder %s: not run: others than root can write there", folder));
 		return;
 	}
 	for (struct dirent *d; (d = readdir(dir));) {
@@ -80,9 +82,10 @@ static void list_folder(const char *folder, struct strings *names, struct string
 				strings_add(names, xstrdup(d->d_name));
 		} else if (!is_leftover(d->d_name) && fstatat(dirfd(dir), d->d_name, &st, 0) == 0 &&
 			   S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR))
-			problem_add(unusable, xprintf("check %s: not run: names of checks have letters, digits, "
-						      "'-' and '_' only",
-						      d->d_name));
+			problem_add(unusable,
+				    xprintf("check %s: not run: names of checks have letters, digits, "
+					    "'-' and '_' only",
+					    d->d_name));
 	}
 }
 

@@ -34,8 +34,8 @@ static void renamed(struct boot *b, const struct entry *e, struct span old_path,
 
 static void count_down(struct boot *b, struct entry *e)
 {
-	/* It has no tries that could be counted, and a file that is not written to is not damaged by a power cut:
-	 * FAT firmware like U-Boot's may leave one that makes Linux stop writing to the partition. */
+	/* It has no tries that could be counted, and a file that is not written to is not damaged by a power
+	 * cut: FAT firmware like U-Boot's may leave one that makes Linux stop writing to the partition. */
 	if (e->bls.trial && !e->counter.left)
 		return;
 	/* The counter grows by "-" and as many digits as it has, at most. */

@@ -11,6 +11,7 @@ import pytest
 
 from fat import END, Fat
 from guest import ESP_START, kernel, make_disk
+from long_run import only_long
 from machine import ARM64_FIRMWARE
 from test_boot_counting import variable
 from test_main_job import add_all_sizes, refuses_to_run, status, verify
@@ -278,6 +279,7 @@ FILL = (
 )
 
 
+@only_long
 @no_variables
 def test_full_nvram_boots_says_why_nothing_can_be_stored_and_still_clears_a_one_shot(esp, boot):
     add_all_sizes(esp)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from guest import BUILD, TOP, kernel, make_disk
+from long_run import only_long
 from machine import ARM64_FIRMWARE, READY, Machine
 from peer_guest import add_profiles, missing_peers, os_release
 from test_errors import booted, entry_files, failing  # noqa: F401
@@ -43,6 +44,7 @@ def test_reboot_on_error_does_not_go_in_circles_on_a_disk_that_cannot_be_written
     assert booted(m) == "a-kernel.conf" and "resetting" not in m.console
 
 
+@only_long
 @pytest.mark.skipif(bool(missing_peers()), reason="missing: " + ", ".join(missing_peers()))
 def test_the_next_profile_of_an_image_boots_when_the_first_has_come_back(esp, boot, initramfs, tmp_path):
     """The boot of the first was counted: the file has another name since."""
@@ -87,6 +89,7 @@ def test_names_and_texts_of_entries_send_no_commands_to_the_terminal(esp, boot):
     assert not re.search("[\x00-\x1f\x7f-\x9f]", line.split("evil.conf")[1].rstrip("\r")), line
 
 
+@only_long
 def test_images_that_want_more_memory_than_there_is_are_left_out(esp, boot):
     """Many profiles share the same 64 KiB of text: small files that fill any memory."""
     esp.add_file("/kernel", kernel("4k"))

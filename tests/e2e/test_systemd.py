@@ -3,7 +3,6 @@
 nothing of page sizes, with its units that say whether a boot is good, and with its ways past the boot loader."""
 
 import json
-import os
 import shutil
 import subprocess
 
@@ -11,6 +10,7 @@ import pytest
 
 from guest import Esp, kernel, make_disk, run
 from machine import READY, STARTS_LOADER
+from long_run import long, only_long
 from peer_guest import RELEASES, missing_peers, peer_root
 from systemd_guest import CMDLINE, UNITS, SystemdMachine, make_root
 from test_boot_counting import names
@@ -18,13 +18,6 @@ from test_main_job import BYTES, RELEASE
 
 pytestmark = pytest.mark.skipif(bool(missing_peers()), reason="missing: " + ", ".join(missing_peers()))
 each_release = pytest.mark.parametrize("release", RELEASES)
-only_long = pytest.mark.skipif(not os.environ.get("GRANULE_LONG"), reason="make check-long runs it")
-
-
-def long(*values):
-    """Parameters of a test that only the long run takes."""
-    return pytest.param(*values, marks=only_long)
-
 
 # Instruction counting lets time jump while a machine waits for its disk.
 LONG = "--deadline 24h"
@@ -280,9 +273,9 @@ def no_state_in_the_trial(guest):
 
 @pytest.mark.parametrize("release, loader, failure", [
     ("12", "systemd-boot", fails_with_64k),
-    ("13", "systemd-boot", has_a_swap_of_4k),
     ("12", "systemd-boot", hangs_with_64k),
-    ("13", "systemd-boot", no_state_in_the_trial),
+    long("13", "systemd-boot", has_a_swap_of_4k),
+    long("13", "systemd-boot", no_state_in_the_trial),
     long("13", "systemd-boot", fails_with_64k),
     long("13", "systemd-boot", check_fails_with_64k),
     long("12", "systemd-boot", check_hangs_with_64k),

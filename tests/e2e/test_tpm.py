@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from guest import BUILD, SETUP, copy_to_esp, kernel, make_disk, output
+from long_run import only_long
 from machine import ARM64_FIRMWARE, Machine
 from tpm import EV_IPL, REPORT, TAG_CHOICE, TAG_FILE, TAG_LOADER_CONF, Event, Report, Swtpm
 
@@ -69,6 +70,7 @@ def test_the_event_log_explains_registers_5_and_12(esp, measured):
     assert line.is_of((options + "\0").encode("utf-16-le"))
 
 
+@only_long
 def test_each_thing_that_matters_changes_its_register(esp, measured):
     def registers():
         report = measured()

@@ -360,10 +360,10 @@ def test_of_two_systems_on_one_esp_each_judges_its_own_trial(esp, machine):
     m.reboot()
     assert m.page_size() == 65536
     # The other system's state: it knows of no trial, and leaves this one's entry to whom it belongs.
-    m.ok("mkdir -p /state/other; mount --bind /state/other /var")
+    m.ok("mkdir -p /state/other; mount --bind /state/other /var; echo " + "b" * 32 + " >/etc/machine-id")
     assert not judge(m)["trial"]
     assert [f for f in entry_files(m) if f.startswith("test-64k-trial+0")]
-    m.ok("umount /var")
+    m.ok("umount /var; echo " + "a" * 32 + " >/etc/machine-id")
     assert judge(m)["ok"]
     nothing_is_left(m)
     # A policy would mean the other system's, which is newer.
