@@ -7,7 +7,7 @@ import configparser
 import shutil
 import subprocess
 
-from guest import BUILD, TOP, Esp, make_disk, needed_libraries, run, sysroot
+from guest import BUILD, TOP, needed_libraries, run, sysroot
 from machine import READY, Machine
 from peer_guest import peer_root
 

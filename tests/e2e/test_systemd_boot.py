@@ -9,7 +9,7 @@ import pytest
 
 from long_run import long
 from guest import TOP, kernel
-from peer_guest import RELEASES, make_peer_initramfs, missing_peers, peer_root
+from peer_guest import make_peer_initramfs, missing_peers, peer_root
 from test_boot_counting import names, variable
 from test_main_job import RELEASE, newer, status
 

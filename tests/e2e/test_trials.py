@@ -12,7 +12,7 @@ from guest import kernel, run, with_header_page_size
 from machine import ARM64_FIRMWARE, READY
 from peer_guest import missing_peers, os_release, ukify
 from test_hostile import variable_command
-from test_main_job import BYTES, RELEASE, add_all_sizes, status
+from test_main_job import RELEASE, add_all_sizes, status
 
 ON_BOTH = pytest.mark.parametrize("firmware", ARM64_FIRMWARE, indirect=True)
 
