@@ -622,7 +622,7 @@ static void note_trial_entry(const struct boot *b)
 	_cleanup_free_ char *folder = path_join(b->o->root, "run/granule");
 	_cleanup_free_ char *path = path_join(folder, "trial-entry");
 
-	if (!trial_entry_has_id(b->facts.entry) || b->from_kexec)
+	if (!trial_entry_has_id(b->facts.entry) || b->from_kexec || b->o->dry_run)
 		return;
 	mkdir(folder, 0755);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
