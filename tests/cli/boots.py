@@ -5,8 +5,25 @@ import json
 import struct
 import uuid
 
+import images
+
 BYTES = {"4k": 4096, "16k": 16384, "64k": 65536}
 AT_PAGESZ = 6
+
+
+def lay_out(system, sizes=("4k", "16k", "64k")):
+    """An entry of each size, the 4K one first in the menu, and a watchdog that is armed."""
+    for i, size in enumerate(sizes):
+        bits = {"4k": 1, "16k": 2, "64k": 3}[size]
+        system.entry(f"os-{size}", images.arm64(bits), version="6.1", sort_key=f"key{i}")
+    watchdog = system.root / "sys/class/watchdog/watchdog0"
+    watchdog.mkdir(parents=True)
+    (watchdog / "state").write_text("active\n")
+    (watchdog / "identity").write_text("test\n")
+
+
+def trial_files(machine):
+    return sorted(p.name for p in (machine.efi / "loader/entries").glob("*trial*"))
 
 
 class Boots:

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import images
-from boots import Boots
+from boots import Boots, lay_out
 from system import PLAIN, System
 
 TRIAL, OLD, NEW = "os-64k-trial.conf", "os-4k.conf", "os-64k.conf"
@@ -22,12 +22,7 @@ def machine(root):
     """Started by granule-boot from the 4K entry, which has been verified; with a watchdog."""
     system = System(root)
     system.loader()
-    for i, (size, bits) in enumerate({"4k": 1, "16k": 2, "64k": 3}.items()):
-        system.entry(f"os-{size}", images.arm64(bits), version="6.1", sort_key=f"key{i}")
-    watchdog = system.root / "sys/class/watchdog/watchdog0"
-    watchdog.mkdir(parents=True)
-    (watchdog / "state").write_text("active\n")
-    (watchdog / "identity").write_text("test\n")
+    lay_out(system)
     (system.root / "run").mkdir()
     return system
 

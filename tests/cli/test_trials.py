@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import images
-from boots import Boots
+from boots import Boots, lay_out, trial_files
 
 TRIAL = "os-64k-trial.conf"
 
@@ -17,12 +17,7 @@ TRIAL = "os-64k-trial.conf"
 def machine(system):
     """Started by granule-boot from the 4K entry, which has been verified; with a watchdog."""
     system.loader()
-    for i, (size, bits) in enumerate({"4k": 1, "16k": 2, "64k": 3}.items()):
-        system.entry(f"os-{size}", images.arm64(bits), version="6.1", sort_key=f"key{i}")
-    watchdog = system.root / "sys/class/watchdog/watchdog0"
-    watchdog.mkdir(parents=True)
-    (watchdog / "state").write_text("active\n")
-    (watchdog / "identity").write_text("test\n")
+    lay_out(system)
     boots = Boots(system)
     boots.boot()
     assert boots.verify().returncode == 0
@@ -32,10 +27,6 @@ def machine(system):
 @pytest.fixture
 def boots(machine):
     return Boots(machine)
-
-
-def trial_files(machine):
-    return sorted(p.name for p in (machine.efi / "loader/entries").glob("*trial*"))
 
 
 # ---- arming ----

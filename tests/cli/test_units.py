@@ -7,7 +7,7 @@ import os
 import pytest
 
 import images
-from boots import Boots
+from boots import Boots, lay_out, trial_files
 from system import PLAIN
 
 OLD, NEW = "systemd-boot 257.7-1", "systemd-boot 258-1"
@@ -17,11 +17,7 @@ OLD, NEW = "systemd-boot 257.7-1", "systemd-boot 258-1"
 def machine(request, system):
     """With a 4K entry that has been verified, and a watchdog."""
     system.loader(name=request.param, features=1 << 2 | 1 << 3 | 1 << 8)
-    for i, (size, bits) in enumerate({"4k": 1, "64k": 3}.items()):
-        system.entry(f"os-{size}", images.arm64(bits), version="6.1", sort_key=f"key{i}")
-    watchdog = system.root / "sys/class/watchdog/watchdog0"
-    watchdog.mkdir(parents=True)
-    (watchdog / "state").write_text("active\n")
+    lay_out(system, ("4k", "64k"))
     boots = Boots(system)
     boots.boot(record=False)
     assert boots.verify().returncode == 0
@@ -31,10 +27,6 @@ def machine(request, system):
 @pytest.fixture
 def boots(machine):
     return Boots(machine)
-
-
-def trial_files(machine):
-    return sorted(p.name for p in (machine.efi / "loader/entries").glob("*trial*"))
 
 
 def systemd_says(machine, jobs):

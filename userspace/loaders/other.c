@@ -5,27 +5,6 @@
 
 #include "registry.h"
 #include "stored.h"
-#include "wishes.h"
-
-static const char *oneshot_obstacle(const struct change *c)
-{
-	const char *why = stored_oneshot_obstacle(c);
-
-	return why || c->variables ? why : c->why_not;
-}
-
-static int arm(struct change *c, const char *id)
-{
-	if (c->variables)
-		return wish_variable(&c->actions, &c->set, "LoaderEntryOneShot", id);
-	complain("a one-shot cannot be armed: %s", c->why_not);
-	return -EROFS;
-}
-
-static int disarm(struct change *c)
-{
-	return stored_clear(c, "LoaderEntryOneShot", NULL);
-}
 
 /* What would win over a policy of granule-boot, which is to be installed. */
 static int clear_all(struct change *c)
@@ -35,7 +14,7 @@ static int clear_all(struct change *c)
 
 	if (r == 0)
 		r = stored_clear(c, "LoaderEntryPreferred", stored_others_key(c, "preferred", preferred));
-	return r < 0 ? r : disarm(c);
+	return r < 0 ? r : stored_disarm_variable(c);
 }
 
 static int set_policy(struct change *c, enum page_size size)
@@ -67,7 +46,7 @@ static int set_default(struct change *c, const struct entry *e)
 		r = stored_set(c, "LoaderEntryDefault", "default", id);
 	if (r == 0)
 		r = stored_clear(c, "LoaderEntryPreferred", "preferred");
-	return r < 0 ? r : disarm(c);
+	return r < 0 ? r : stored_disarm_variable(c);
 }
 
 static int set_none(struct change *c)
@@ -79,9 +58,9 @@ static int set_none(struct change *c)
 
 const struct loader loader_other = {
 	.name = "another loader",
-	.oneshot_obstacle = oneshot_obstacle,
-	.arm = arm,
-	.disarm = disarm,
+	.oneshot_obstacle = stored_variable_obstacle,
+	.arm = stored_arm_variable,
+	.disarm = stored_disarm_variable,
 	.set_policy = set_policy,
 	.set_default = set_default,
 	.set_none = set_none,

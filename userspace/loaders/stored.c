@@ -71,3 +71,23 @@ const char *stored_others_key(const struct change *c, const char *key, struct sp
 		 c->set.loader);
 	return NULL;
 }
+
+const char *stored_variable_obstacle(const struct change *c)
+{
+	const char *why = stored_oneshot_obstacle(c);
+
+	return why || c->variables ? why : c->why_not;
+}
+
+int stored_arm_variable(struct change *c, const char *id)
+{
+	if (c->variables)
+		return wish_variable(&c->actions, &c->set, "LoaderEntryOneShot", id);
+	complain("a one-shot cannot be armed: %s", c->why_not);
+	return -EROFS;
+}
+
+int stored_disarm_variable(struct change *c)
+{
+	return stored_clear(c, "LoaderEntryOneShot", NULL);
+}

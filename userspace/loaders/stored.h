@@ -28,6 +28,11 @@ int stored_clear(struct change *c, const char *variable, const char *key);
 /* Why the loader would not obey a one-shot, by what it says of itself: a phrase, or NULL. */
 const char *stored_oneshot_obstacle(const struct change *c);
 
+/* One-shots of loaders that look for them in the variable alone: members of struct loader. */
+const char *stored_variable_obstacle(const struct change *c);
+int stored_arm_variable(struct change *c, const char *id);
+int stored_disarm_variable(struct change *c);
+
 /* The key, or NULL after one printed line if it stands in loader.conf: that is shared, and what it says to a
  * loader that goes by it now is not ours to remove on the way. */
 const char *stored_others_key(const struct change *c, const char *key, struct span pattern);

@@ -7,13 +7,6 @@
 #include "stored.h"
 #include "wishes.h"
 
-static const char *oneshot_obstacle(const struct change *c)
-{
-	const char *why = stored_oneshot_obstacle(c);
-
-	return why || c->variables ? why : c->why_not;
-}
-
 /* Up to version 257 systemd-boot takes the boot counter for a part of the id, later ones do not. A pattern
  * fits both, unless it fits another entry as well. */
 static char *name_for(const struct change *c, const struct entry *e)
@@ -46,15 +39,7 @@ static int arm(struct change *c, const char *id)
 {
 	_cleanup_free_ char *name = name_of_id(c, id);
 
-	if (c->variables)
-		return wish_variable(&c->actions, &c->set, "LoaderEntryOneShot", name);
-	complain("a one-shot cannot be armed: %s", c->why_not);
-	return -EROFS;
-}
-
-static int disarm(struct change *c)
-{
-	return stored_clear(c, "LoaderEntryOneShot", NULL);
+	return stored_arm_variable(c, name);
 }
 
 /* What has to be cleared must be possible before anything is touched. */
@@ -75,7 +60,7 @@ static int clear_rivals(struct change *c)
 {
 	int r = stored_clear(c, "LoaderEntryPreferred", "preferred");
 
-	return r < 0 ? r : disarm(c);
+	return r < 0 ? r : stored_disarm_variable(c);
 }
 
 static int check_default(const struct change *c, const struct entry *e)
@@ -147,7 +132,7 @@ static int set_none(struct change *c)
 				 c->variables ? stored_others_key(c, "default", by_default) : "default");
 	if (r == 0)
 		r = stored_clear(c, "LoaderEntryPreferred", stored_others_key(c, "preferred", preferred));
-	return r < 0 ? r : disarm(c);
+	return r < 0 ? r : stored_disarm_variable(c);
 }
 
 /* The default is ours to move while it names an entry of that page size, or nothing that is there: somebody
@@ -178,9 +163,9 @@ static int follow_policy(struct change *c, const struct entry *e)
 
 const struct loader loader_systemd_boot = {
 	.name = "systemd-boot",
-	.oneshot_obstacle = oneshot_obstacle,
+	.oneshot_obstacle = stored_variable_obstacle,
 	.arm = arm,
-	.disarm = disarm,
+	.disarm = stored_disarm_variable,
 	.set_policy = set_policy,
 	.set_default = set_default,
 	.set_none = set_none,
