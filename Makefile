@@ -32,7 +32,7 @@ CPPFLAGS := -Iinclude -DGRANULE_VERSION='"$(VERSION)"'
 HARDEN := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 
 CORE := $(wildcard core/*.c)
-USER := $(wildcard userspace/*.c userspace/loaders/*.c)
+USER := $(wildcard userspace/*.c userspace/loaders/*.c userspace/grub/*.c)
 EFI_LIB := $(wildcard efi/lib/*.c)
 EFI_BOOT := $(wildcard efi/boot/*.c)
 

@@ -42,6 +42,7 @@ const char *entry_type_name(enum entry_type type)
 		[ENTRY_TYPE1] = "type1",
 		[ENTRY_TYPE2] = "type2",
 		[ENTRY_AUTO] = "auto",
+		[ENTRY_MENU] = "menu",
 	};
 
 	return names[type];

@@ -23,7 +23,9 @@ static json_object *json_volume(const struct entry *e)
 {
 	if (e->type == ENTRY_AUTO)
 		return NULL;
-	return json_text(e->volume == VOLUME_XBOOTLDR ? "xbootldr" : "esp");
+	return json_text(e->volume == VOLUME_SYSTEM     ? "system"
+			 : e->volume == VOLUME_XBOOTLDR ? "xbootldr"
+							: "esp");
 }
 
 /* Only unified images have profiles. */

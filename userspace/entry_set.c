@@ -2,10 +2,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include <granule/cmdline.h>
 #include <granule/keyval.h>
 
 #include "entry_read.h"
 #include "env_file.h"
+#include "grub/grub_menu.h"
 #include "loaders/loader.h"
 #include "system.h"
 #include "variables.h"
@@ -14,6 +16,10 @@
 
 void entry_set_input(struct entry_set *set)
 {
+	if (set->grub) {
+		grub_input(set);
+		return;
+	}
 	loader_conf_parse((struct span){ set->conf_text, set->conf_size }, &set->conf);
 	set->input = (struct choose_input){
 		.entries = (const struct entry *const *)set->entries,
@@ -54,6 +60,49 @@ static void read_loader(struct entry_set *set)
 	set->has_preferred = !set->loader || (set->features & FEATURE_PREFERRED);
 }
 
+static bool has_granule_boot(const struct places *places)
+{
+	static const char *const files[] = { "EFI/granule/granule-bootaa64.efi",
+					     "EFI/granule/granule-bootx64.efi" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		_cleanup_free_ char *path = path_join(places_folder(places, VOLUME_OWN), files[i]);
+		if (path_exists(path))
+			return true;
+	}
+	return false;
+}
+
+/* Whether GRUB picks what boots. Up to version 2.06 it takes no part in the Boot Loader Interface; it puts a
+ * word on the command line. Another loader that says so started this system, or is to be installed. */
+static bool grub_picks(const struct options *o, const struct places *places, const struct entry_set *set)
+{
+	_cleanup_free_ char *running = set->running_system ? system_cmdline(o) : NULL;
+	struct span value;
+
+	if (is_loader(set->loader, "GRUB"))
+		return true;
+	if (set->loader || has_granule_boot(places))
+		return false;
+	return !running || cmdline_get(span_of(running), SPAN("BOOT_IMAGE"), &value);
+}
+
+static int read_grub(const struct options *o, struct places *places, struct entry_set *set)
+{
+	struct grub *grub = grub_picks(o, places, set) ? xalloc(sizeof(*grub)) : NULL;
+	int r = grub ? grub_find(o, places, grub) : -ENOENT;
+
+	if (r < 0) {
+		free(grub);
+		return r == -ENOENT ? 0 : r;
+	}
+	set->grub = grub;
+	set->backend = grub->bls ? &loader_grub_bls : &loader_grub;
+	free(places->system);
+	places->system = xstrdup(grub->bls ? grub->bls_files : o->root);
+	return 0;
+}
+
 /* As the boot manager does, a file that cannot be read is passed over, with a word. */
 static void read_conf(const struct places *places, struct entry_set *set)
 {
@@ -80,7 +129,7 @@ void entry_set_complain_conf(const struct entry_set *set)
 					    set->conf.bad_offset));
 }
 
-int entry_set_load(const struct options *o, const struct places *places, struct entry_set *ret)
+int entry_set_load(const struct options *o, struct places *places, struct entry_set *ret)
 {
 	*ret = (struct entry_set){ .cpu = system_cpu(), .running_system = !system_is_other(o) };
 	read_loader(ret);
@@ -90,17 +139,25 @@ int entry_set_load(const struct options *o, const struct places *places, struct 
 	ret->last_booted = variable_get(VENDOR_LOADER, "LoaderEntryLastBooted");
 	ret->policy_variable = variable_get(VENDOR_GRANULE, "GranulePolicy");
 	ret->own_path = variable_get(VENDOR_LOADER, "LoaderImageIdentifier");
+	int r = read_grub(o, places, ret);
+	if (r < 0) {
+		entry_set_free(ret);
+		return r;
+	}
 	read_conf(places, ret);
 	env_file_read(places, ret);
 	ret->env_values = xalloc(ENV_BLOCK_SIZE);
 
-	int r = entry_read_all(places, system_machine(o), ret);
+	r = ret->grub ? grub_menu_read(o, ret->grub, system_machine(o), ret)
+		      : entry_read_all(places, system_machine(o), ret);
 	if (r < 0) {
 		entry_set_free(ret);
 		return r;
 	}
 	_cleanup_free_ struct entry **scratch = xalloc(ret->n * sizeof(*scratch));
-	entry_sort(ret->entries, scratch, ret->n);
+	/* GRUB shows them in the order of its file. */
+	if (!ret->grub)
+		entry_sort(ret->entries, scratch, ret->n);
 	entry_set_input(ret);
 	return 0;
 }
@@ -120,6 +177,9 @@ void entry_set_free(struct entry_set *set)
 	free(set->conf_text);
 	free(set->env);
 	free(set->env_values);
+	if (set->grub)
+		grub_free(set->grub);
+	free(set->grub);
 	strings_free(&set->skipped);
 	*set = (struct entry_set){ 0 };
 }

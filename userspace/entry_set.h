@@ -17,6 +17,7 @@ struct loaded_entry {
 };
 
 struct loader;
+struct grub;
 
 struct entry_set {
 	struct entry **entries; /* in menu order; each is a struct loaded_entry */
@@ -29,6 +30,7 @@ struct entry_set {
 	char *loader;                 /* LoaderInfo; NULL if not known */
 	char *own_path;               /* LoaderImageIdentifier; NULL if not known */
 	const struct loader *backend; /* what that loader takes, loaders/loader.h */
+	struct grub *grub;            /* its files; NULL unless GRUB picks what boots */
 	bool has_preferred;           /* it knows preferred entries */
 	uint64_t features;            /* LoaderFeatures; 0 if not known */
 	char *oneshot, *preferred, *default_variable, *policy_variable; /* variables; NULL if not set */
@@ -50,7 +52,7 @@ static inline struct loaded_entry *loaded(const struct entry *e)
 }
 
 /* Reads entries, loader.conf and variables. Returns 0 or -errno after one printed line. */
-int entry_set_load(const struct options *o, const struct places *places, struct entry_set *ret);
+int entry_set_load(const struct options *o, struct places *places, struct entry_set *ret);
 void entry_set_free(struct entry_set *set);
 
 /* Fills set->input anew, after a wish was changed in memory. */

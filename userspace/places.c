@@ -315,6 +315,8 @@ const char *places_folder(const struct places *places, enum entry_volume volume)
 {
 	if (volume == VOLUME_XBOOTLDR)
 		return places->xbootldr;
+	if (volume == VOLUME_SYSTEM)
+		return places->system;
 	return places->esp ? places->esp : places->boot;
 }
 
@@ -340,6 +342,7 @@ void places_free(struct places *places)
 	free(places->esp);
 	free(places->xbootldr);
 	free(places->boot);
+	free(places->system);
 	if (places->lock >= 0)
 		close(places->lock);
 	*places = (struct places){ .lock = -1 };

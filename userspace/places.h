@@ -12,6 +12,7 @@ struct places {
 	char *esp;      /* folder where the ESP is mounted; NULL if only --boot-path was given */
 	char *xbootldr; /* the same of the XBOOTLDR; NULL if there is none */
 	char *boot;     /* where entries are written: the XBOOTLDR, else the ESP */
+	char *system;   /* folder that paths of VOLUME_SYSTEM are below; NULL unless GRUB picks what boots */
 	int lock;       /* descriptor; -1 if they are not locked */
 };
 

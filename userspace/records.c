@@ -23,6 +23,7 @@ static const char *const stage_words[] = {
 static const char *const volume_words[] = {
 	[VOLUME_OWN] = "esp",
 	[VOLUME_XBOOTLDR] = "xbootldr",
+	[VOLUME_SYSTEM] = "system",
 };
 
 #define N_WORDS(words) (sizeof(words) / sizeof(words[0]))

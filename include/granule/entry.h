@@ -12,6 +12,7 @@ enum entry_type {
 	ENTRY_TYPE1, /* a file in loader/entries */
 	ENTRY_TYPE2, /* a unified kernel image in EFI/Linux, or one profile of it */
 	ENTRY_AUTO,  /* made by the loader itself: something else than a kernel of this machine */
+	ENTRY_MENU,  /* a menuentry of GRUB's */
 };
 
 /* Partitions that entries come from. */
@@ -19,6 +20,7 @@ enum entry_volume {
 	VOLUME_OWN,      /* that the loader was started from, the EFI system partition */
 	VOLUME_XBOOTLDR, /* the extended boot loader partition of the same disk */
 	N_VOLUMES,
+	VOLUME_SYSTEM = N_VOLUMES, /* file systems of the running system, which GRUB reads itself */
 };
 
 /* What an entry of the loader's own does. */
@@ -47,10 +49,11 @@ struct entry {
 	bool counted;             /* the boot that goes on is counted in the file name */
 	bool edited;              /* the options were changed in the menu, for this boot */
 	bool initrd_by_name;      /* the kernel predates LoadFile2 (v5.8) and wants initrd= words */
+	bool twin;                /* boots the same kernel as an entry before it; never found by page size */
 	size_t position;          /* where it was found; parts entries that are equal in all else */
 };
 
-/* Words of enum entry_type: "type1", "type2", "auto". */
+/* Words of enum entry_type: "type1", "type2", "auto", "menu". */
 const char *entry_type_name(enum entry_type type);
 
 /* Makes an entry of nothing but an id, to ask entry_matches() about it. An id is not searched for a counter:

@@ -26,6 +26,10 @@ struct loader {
 	/* Stores the entry that boots once, in front of whatever else is stored. */
 	int (*arm)(struct change *c, const char *id);
 
+	/* The same for a trial, with words that the loader puts at the end of the kernel command line of that
+	 * boot: the trial needs no entry of its own. NULL: the loader cannot. */
+	int (*arm_with)(struct change *c, const char *id, const char *words);
+
 	/* Removes the one-shot wherever it may wait; nothing there is success. */
 	int (*disarm)(struct change *c);
 
@@ -42,9 +46,17 @@ struct loader {
 	/* Makes the policy of the set, for which this entry stands now, hold again; NULL if there is nothing
 	 * to do for it. */
 	int (*follow_policy)(struct change *c, const struct entry *e);
+
+	/* This boot of an entry was found in order: it need not be counted any more, and is what to fall back
+	 * on. NULL: nothing to do for it. */
+	int (*verified)(struct change *c, const char *id);
+
+	/* What makes entries for new kernels, where `granule register` does not: a phrase; NULL. */
+	const char *(*registered_by)(const struct entry_set *set);
 };
 
-extern const struct loader loader_granule_boot, loader_systemd_boot, loader_other;
+extern const struct loader loader_granule_boot, loader_systemd_boot, loader_grub, loader_grub_bls,
+	loader_other;
 
 /* The one that started this system; granule-boot, which is to be installed, where none is known. */
 const struct loader *loader_of(const struct entry_set *set);
