@@ -8,15 +8,19 @@
 #
 # Sets: trixie-arm64    systemd 257 (with boot loader, stub, bootctl, bless-boot, ukify), kexec, GRUB 2.12, EDK II
 #       bookworm-arm64  systemd 252, kexec, GRUB 2.06
+#       (both with all that update-grub runs, and what makes file systems and volumes that GRUB cannot write)
 #       bookworm-shim-arm64, bullseye-shim-arm64    shim 16 and 15.8, not signed
 #
 # Programs in them are arm64's, with all libraries, for a guest; ukify is a script that the host's python3 runs.
 set -euo pipefail
 
+grub='grub-common grub2-common dash coreutils sed grep mawk findutils diffutils debianutils util-linux mount
+	lvm2 mdadm btrfs-progs dosfstools e2fsprogs'
+
 # "with" comes with all that it depends on, "alone" without.
-trixie_arm64_with='base-files libc-bin systemd systemd-boot systemd-boot-tools libsystemd-shared kexec-tools'
+trixie_arm64_with='base-files libc-bin systemd systemd-boot systemd-boot-tools libsystemd-shared kexec-tools '$grub
 trixie_arm64_alone='systemd-boot-efi systemd-ukify grub-efi-arm64-bin grub-efi-arm64-unsigned qemu-efi-aarch64'
-bookworm_arm64_with='base-files libc-bin systemd systemd-boot kexec-tools'
+bookworm_arm64_with='base-files libc-bin systemd systemd-boot kexec-tools '$grub
 bookworm_arm64_alone='systemd-boot-efi grub-efi-arm64-bin'
 bookworm_shim_arm64_with=
 bookworm_shim_arm64_alone='shim-unsigned'
