@@ -80,7 +80,7 @@ size_t choose_newest(const struct choose_input *in, enum page_size size, size_t 
 	for (size_t i = 0; i < in->n_entries; i++) {
 		const struct entry *e = in->entries[i];
 
-		if (e->page_size != size)
+		if (e->page_size != size || e->twin)
 			continue;
 		enum choose_outcome o = obstacle(in, e, false);
 		if (o != OUTCOME_CHOSEN) {
@@ -135,9 +135,13 @@ static enum choose_outcome ask(const struct choose_input *in, enum choose_rule r
 	case RULE_POLICY:
 		if (in->policy == PAGE_SIZE_UNKNOWN)
 			return OUTCOME_NOT_SET;
+		if (in->policy_entry.n)
+			return by_pattern(in, in->policy_entry, false, ret_index);
 		*ret_index = choose_newest(in, in->policy, NULL, &o);
 		return o;
 	case RULE_ORDER:
+		if (by_pattern(in, in->first, false, ret_index) == OUTCOME_CHOSEN)
+			break;
 		*ret_index = first_without_obstacle(in, false, false);
 		break;
 	case RULE_LAST_RESORT:

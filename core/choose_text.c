@@ -160,18 +160,33 @@ static void add_exhausted(const struct choose_input *in, struct text *ret)
 	}
 }
 
+/* What was chosen, and by which rule. */
+static void add_chosen(const struct choose_input *in, const struct choose_result *result, struct text *ret)
+{
+	if (result->index == SIZE_MAX) {
+		add(ret, "no entry can be started");
+		return;
+	}
+	if (result->rule == RULE_ORDER && entry_matches(in->entries[result->index], in->first)) {
+		add(ret, in->first_title);
+		return;
+	}
+	add_title(in, result->rule, ret);
+	if (result->rule == RULE_POLICY) {
+		add(ret, " ");
+		add(ret, page_size_word(in->policy));
+		add(ret, in->policy_entry.n ? ": the entry that stands for it"
+					    : ": newest entry of that page size");
+	} else if (in->first.n && result->rule > RULE_POLICY) {
+		add(ret, "; ");
+		add(ret, in->first_title);
+		add(ret, ": it cannot be started");
+	}
+}
+
 void choose_explain(const struct choose_input *in, const struct choose_result *result, struct text *ret)
 {
-	if (result->index == SIZE_MAX)
-		add(ret, "no entry can be started");
-	else {
-		add_title(in, result->rule, ret);
-		if (result->rule == RULE_POLICY) {
-			add(ret, " ");
-			add(ret, page_size_word(in->policy));
-			add(ret, ": newest entry of that page size");
-		}
-	}
+	add_chosen(in, result, ret);
 	bool bad_told = false;
 	for (enum choose_rule r = RULE_ONESHOT; r <= RULE_POLICY; r++) {
 		enum choose_outcome o = result->outcome[r];

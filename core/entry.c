@@ -121,6 +121,9 @@ bool entry_matches(const struct entry *entry, struct span pattern)
 		return false;
 	if (entry->type == ENTRY_AUTO)
 		return span_equal_nocase(pattern, entry->id);
+	/* GRUB knows neither suffixes nor counters nor profiles. */
+	if (entry->type == ENTRY_MENU)
+		return glob_match(pattern, entry->id);
 	if (glob_match(pattern, entry->id) || matches_profile(entry, pattern))
 		return true;
 	if (!boot_counter_parse(pattern, &split)) {

@@ -40,7 +40,11 @@ struct choose_input {
 	struct span preferred, preferred_config, default_variable,
 		default_config; /* patterns, empty if not set */
 	enum page_size policy;  /* unknown if not set */
-	unsigned from_env;      /* 1 << rule for each wish that stands in the environment block */
+	/* For a loader that finds neither the newest entry of a policy nor the first one itself, but was told
+	 * of both beforehand: patterns, empty if it does. */
+	struct span policy_entry, first;
+	const char *first_title; /* what `first` is, as choose_explain() is to say it */
+	unsigned from_env;       /* 1 << rule for each wish that stands in the environment block */
 	struct span
 		picked; /* id that a person picked in the menu and that could not be started; empty if none */
 	struct span last_booted; /* id that the pattern "@saved" stands for; empty if not known */
@@ -58,10 +62,10 @@ struct choose_result {
  * (ENTRY_AUTO) boots only when it is named. */
 void choose(const struct choose_input *input, struct choose_result *ret);
 
-/* The entry that a policy for `size` means: of that size, not bad, usable, of the highest version (or
- * release, where that is known), the first such profile of its image; among equals the first in menu order.
- * SIZE_MAX if there is none. *ret_equals (may be NULL) counts the entries of that highest version; *ret_why
- * tells what stood in the way of the first excluded one in menu order. */
+/* The entry that a policy for `size` means: of that size, not bad, usable, no twin, of the highest version
+ * (or release, where that is known), the first such profile of its image; among equals the first in menu
+ * order. SIZE_MAX if there is none. *ret_equals (may be NULL) counts the entries of that highest version;
+ * *ret_why tells what stood in the way of the first excluded one in menu order. */
 size_t choose_newest(const struct choose_input *input, enum page_size size, size_t *ret_equals,
 		     enum choose_outcome *ret_why);
 

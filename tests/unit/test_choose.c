@@ -621,6 +621,70 @@ static void a_fallback_tells_what_it_fell_back_from(void **state)
 	assert_string_equal(buffer, "default entry");
 }
 
+static void a_twin_is_never_found_by_page_size(void **state)
+{
+	struct machine m;
+	enum choose_outcome why;
+	size_t equals;
+
+	(void)state;
+	three(&m);
+	add(&m, "rescue.conf", "6.15", PAGE_SIZE_64K)->twin = true;
+	add(&m, "again.conf", "6.13", PAGE_SIZE_64K)->twin = true;
+	assert_int_equal(choose_newest(&m.in, PAGE_SIZE_64K, &equals, &why), 1);
+	assert_int_equal(equals, 1);
+	m.entries[1].twin = true;
+	assert_int_equal(choose_newest(&m.in, PAGE_SIZE_64K, &equals, &why), SIZE_MAX);
+	assert_int_equal(why, OUTCOME_NO_ENTRY);
+	m.in.default_variable = SPAN("rescue.conf");
+	expect(&m, 3, RULE_DEFAULT);
+}
+
+static void explain(const struct machine *m, char *buffer, size_t size)
+{
+	struct text t = text_in(buffer, size);
+
+	choose_explain(&m->in, &m->out, &t);
+}
+
+static void a_loader_may_have_been_told_what_a_policy_stands_for(void **state)
+{
+	struct machine m;
+	char text[200];
+
+	(void)state;
+	three(&m);
+	add(&m, "linux-newer.conf", "6.20", PAGE_SIZE_64K);
+	m.in.policy = PAGE_SIZE_64K;
+	m.in.policy_entry = SPAN("linux-64k.conf");
+	expect(&m, 1, RULE_POLICY);
+	explain(&m, text, sizeof(text));
+	assert_string_equal(text, "policy 64k: the entry that stands for it");
+	m.in.policy_entry = SPAN("removed.conf");
+	expect(&m, 0, RULE_ORDER);
+	assert_int_equal(m.out.outcome[RULE_POLICY], OUTCOME_NO_ENTRY);
+}
+
+static void a_loader_may_have_been_told_which_entry_is_first(void **state)
+{
+	struct machine m;
+	char text[200];
+
+	(void)state;
+	three(&m);
+	m.in.first = SPAN("linux-16k.conf");
+	m.in.first_title = "default of grub.cfg";
+	expect(&m, 2, RULE_ORDER);
+	explain(&m, text, sizeof(text));
+	assert_string_equal(text, "default of grub.cfg");
+	m.entries[2].unusable = true;
+	expect(&m, 0, RULE_ORDER);
+	explain(&m, text, sizeof(text));
+	assert_string_equal(text, "first entry in menu order; default of grub.cfg: it cannot be started");
+	m.in.default_variable = SPAN("linux-64k.conf");
+	expect(&m, 1, RULE_DEFAULT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -651,6 +715,9 @@ int main(void)
 		cmocka_unit_test(words_of_rules_and_outcomes),
 		cmocka_unit_test(what_a_rule_was_asked_for),
 		cmocka_unit_test(the_explanation_tells_what_was_passed_over),
+		cmocka_unit_test(a_twin_is_never_found_by_page_size),
+		cmocka_unit_test(a_loader_may_have_been_told_what_a_policy_stands_for),
+		cmocka_unit_test(a_loader_may_have_been_told_which_entry_is_first),
 		cmocka_unit_test(a_choice_made_in_the_menu_can_be_explained),
 	};
 
