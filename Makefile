@@ -331,6 +331,7 @@ install: all install-units
 	install -D -m 644 docs/granule.1 $(DESTDIR)$(mandir)/man1/granule.1
 	install -D -m 644 docs/granule.conf.5 $(DESTDIR)$(mandir)/man5/granule.conf.5
 	install -D -m 644 docs/granule-boot.7 $(DESTDIR)$(mandir)/man7/granule-boot.7
+	install -D -m 644 docs/granule-grub.7 $(DESTDIR)$(mandir)/man7/granule-grub.7
 	@mkdir -p $(BUILD)
 	sed $(IN_BINDIR) userspace/systemd/95-granule.install >$(BUILD)/hook
 	install -D -m 755 $(BUILD)/hook $(DESTDIR)$(kernelinstalldir)/95-granule.install
