@@ -259,10 +259,13 @@ check-fuzz: $(patsubst %,$(BUILD)/fuzz/fuzz_%,$(FUZZ))
 
 # Parts of the command that a test calls by themselves: with sanitizers, and as they are shipped, where faults are
 # injected.
-$(BUILD)/%/state-tool: tests/cli/state_tool.c $(asan_OBJECTS) $($(notdir $(GRANULE:%/granule=%))_OBJECTS)
-	$(say) CC $@
-	$(Q)$($*_CC) $(CSTD) $(WARN) $($*_CFLAGS) $(USER_CPPFLAGS) $($*_LDFLAGS) $< \
-		$(filter-out %/main.o,$($*_OBJECTS)) $($*_LIBS) -o $@
+define tool_rules
+$(BUILD)/%/$(1)-tool: tests/cli/$(1)_tool.c $(asan_OBJECTS) $($(notdir $(GRANULE:%/granule=%))_OBJECTS)
+	$$(say) CC $$@
+	$$(Q)$$($$*_CC) $(CSTD) $(WARN) $$($$*_CFLAGS) $(USER_CPPFLAGS) $$($$*_LDFLAGS) $$< \
+		$$(filter-out %/main.o,$$($$*_OBJECTS)) $$($$*_LIBS) -o $$@
+endef
+$(foreach tool,state grub,$(eval $(call tool_rules,$(tool))))
 
 # Modules of the command without its main(), for tests of one of them.
 $(BUILD)/asan/probe: tests/cli/probe.c $(patsubst %.c,$(BUILD)/asan/%.o,$(filter-out $(asan_WITHOUT) userspace/main.c,$(CORE) $(USER)))
@@ -270,7 +273,7 @@ $(BUILD)/asan/probe: tests/cli/probe.c $(patsubst %.c,$(BUILD)/asan/%.o,$(filter
 	$(Q)gcc $(CSTD) $(WARN) $(asan_CFLAGS) $(USER_CPPFLAGS) $^ $(asan_LIBS) -o $@
 
 check-cli: $(BUILD)/asan/granule $(BUILD)/asan/probe $(GRANULE) $(EFI_PROGRAMS) $(BUILD)/aa64/granule-boot.so $(BUILD)/asan/state-tool \
-	$(GRANULE:granule=state-tool)
+	$(GRANULE:granule=state-tool) $(BUILD)/asan/grub-tool $(GRANULE:granule=grub-tool)
 	$(PYTHON) -m pytest -q -p no:cacheprovider -n 2 --dist loadfile tests/cli
 
 # The random ones of these, 250 walks and 80 heaps of garbage. GRANULE_WALK=LOADER:SEED plays one walk again.
@@ -287,7 +290,7 @@ check: deps
 # More of what is random, and tests that are for the most part repetitions; takes about half an hour on two cores.
 check-long: deps
 	@$(MAKE) --no-print-directory check-fuzz FUZZ_RUNS=200000
-	@$(MAKE) --no-print-directory all $(BUILD)/asan/granule $(GRANULE:granule=state-tool)
+	@$(MAKE) --no-print-directory all $(BUILD)/asan/granule $(GRANULE:granule=state-tool) $(GRANULE:granule=grub-tool)
 	@GRANULE_FAULTS=all $(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/cli/test_faults.py
 	@$(MAKE) --no-print-directory check-walks
 	@GRANULE_SEEDS=60 GRANULE_LONG=1 $(MAKE) --no-print-directory check-e2e

@@ -74,6 +74,12 @@ static int write_in_place(const char *path, const char *block)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
+int env_file_write(const char *path, const char *old, const char *block)
+{
+	return old && change_is_atomic(old, block) ? write_in_place(path, block)
+						   : safe_file_write(path, block, ENV_BLOCK_SIZE);
+}
+
 /* Makes `taken` the block, on the partition and in memory. */
 static int store(struct actions *a, struct entry_set *set, const struct places *places, char *taken)
 {
@@ -81,9 +87,7 @@ static int store(struct actions *a, struct entry_set *set, const struct places *
 	int r = 0;
 
 	if (!a->options->dry_run)
-		r = set->env && change_is_atomic(set->env, block)
-			    ? write_in_place(path, block)
-			    : safe_file_write(path, block, ENV_BLOCK_SIZE);
+		r = env_file_write(path, set->env, block);
 	if (r < 0) {
 		complain("%s: cannot be written: %s", path, strerror(-r));
 		return r;

@@ -21,4 +21,9 @@ int wish_env_oneshot(struct actions *a, struct entry_set *set, const struct plac
 /* Removes wishes from the block, all in one write: those of the rules in `rules` (1 << rule). */
 int wish_env_clear(struct actions *a, struct entry_set *set, const struct places *places, unsigned rules);
 
+/* Makes `block` the content of a block's file, of which `old` is the content, or NULL if there is none: where
+ * it lies when one sector holds all that differs, so that a power cut leaves the one or the other; else
+ * written anew and renamed. `path` is no symlink. Returns 0 or -errno. */
+int env_file_write(const char *path, const char *old, const char *block);
+
 #endif

@@ -147,6 +147,17 @@ static void release(struct safe_file *file)
 	*file = (struct safe_file){ .fd = -1 };
 }
 
+/* The owner may have kept others from reading the file. Where modes are not kept, as on FAT, there is nothing
+ * to keep. */
+static void keep_mode(int fd, const char *replaced)
+{
+	struct stat old, new;
+
+	if (lstat(replaced, &old) == 0 && S_ISREG(old.st_mode) && fstat(fd, &new) == 0 &&
+	    (old.st_mode & 07777) != (new.st_mode & 07777) && fchmod(fd, old.st_mode & 07777) < 0)
+		return;
+}
+
 /* Completes it: the file stands under its name and is on the disk. Returns 0 or -errno; on error the old file
  * is untouched. Ends the use of `file` either way. */
 static int safe_file_commit(struct safe_file *file)
@@ -155,6 +166,7 @@ static int safe_file_commit(struct safe_file *file)
 	_cleanup_close_ int replaced = hold(file->path);
 	int r = 0;
 
+	keep_mode(file->fd, file->path);
 	if (fsync(file->fd) < 0)
 		r = -errno;
 	/* Full disks show up here on some file systems. */
