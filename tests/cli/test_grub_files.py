@@ -639,3 +639,42 @@ def test_drop_ins_count_where_grub_mkconfig_reads_them(debian):
     assert default(debian)["value"] == "1"
     debian.write("usr/sbin/grub-mkconfig", "#!/bin/sh\nfor x in ${sysconfdir}/default/grub.d/*.cfg ; do\n")
     assert default(debian)["value"] == "2"
+
+
+# ---- updates of kernel packages ----
+
+EL9 = "5.14.0-503.el9.aarch64"
+
+
+@pytest.mark.parametrize("sysconfig, call, words", [
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-core\n", f"64k:{EL9}+64k",
+     "UPDATEDEFAULT=yes and DEFAULTKERNEL=kernel-core: the next kernel-core update moves the default away from 64K; "
+     "set DEFAULTKERNEL=kernel-64k-core in /etc/sysconfig/kernel"),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel\n", f"4k:{EL9}", None),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-64k\n", f"64k:{EL9}+64k", None),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-64k-core\n", f"4k:{EL9}", "set DEFAULTKERNEL=kernel-core in"),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-64k\n", f"64k:{EL9}+64k-debug", "DEFAULTKERNEL=kernel-64k-debug-core"),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-core\n", "4k:5.15.0-1.el9uek.aarch64", "set DEFAULTKERNEL=kernel-uek-core"),
+    ("UPDATEDEFAULT=yes\n", f"64k:{EL9}+64k", "no DEFAULTKERNEL: the next kernel-core update"),
+    ("UPDATEDEFAULT=no\nDEFAULTKERNEL=kernel\n", f"64k:{EL9}+64k", None),
+    ("", f"64k:{EL9}+64k", None), (None, f"64k:{EL9}+64k", None),
+    # One entry is pinned: an update of whatever kernel moves the default.
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-64k\n", f":{EL9}+64k", f"away from {EL9}+64k; set UPDATEDEFAULT=no in"),
+    ("if x; then\n", f"64k:{EL9}+64k", "line 1: takes a shell"),
+    # Which package a kernel of elrepo is from its release does not tell.
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel\n", "4k:6.1.1-1.el9.elrepo.aarch64", None),
+], ids=["away", "same", "same-64k", "back", "debug", "oracle", "none-named", "off", "empty", "missing", "pinned", "shell",
+        "elrepo"])
+def test_a_kernel_update_that_would_move_the_default_is_explained_with_the_line_that_helps(tree, sysconfig, call, words):
+    if sysconfig is not None:
+        tree.write("etc/sysconfig/kernel", sysconfig)
+    said = tree.ok(f"rpm:{call}")
+    assert said == "none" if words is None else words in said
+
+
+def test_the_same_setting_for_grub_mkconfig_counts(tree):
+    tree.write("etc/sysconfig/kernel", "DEFAULTKERNEL=kernel\n")
+    tree.write("etc/default/grub", "GRUB_UPDATE_DEFAULT_KERNEL=true\n")
+    said = tree.ok(f"rpm:64k:{EL9}+64k")
+    assert said.startswith("GRUB_UPDATE_DEFAULT_KERNEL=true and DEFAULTKERNEL=kernel: the next kernel update moves")
+    assert "GRUB_UPDATE_DEFAULT_KERNEL=false in /etc/default/grub" in tree.ok(f"rpm::{EL9}")
