@@ -710,8 +710,11 @@ bool grub_path_next(struct span path, size_t *pos, struct text *ret_part)
 	if (*pos >= path.n)
 		return false;
 	for (; *pos < path.n; ++*pos) {
-		if (path.p[*pos] == '>' && (*pos + 1 == path.n || path.p[++*pos] != '>'))
-			break;
+		if (path.p[*pos] == '>') {
+			++*pos;
+			if (*pos == path.n || path.p[*pos] != '>')
+				return true;
+		}
 		text_add(ret_part, span_cut(path, *pos, *pos + 1));
 	}
 	return true;

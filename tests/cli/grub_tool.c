@@ -5,13 +5,15 @@
  *   own:NAME=VALUE,...  changes granule's block, env:... grubenv; without '=' the variable is removed
  *   obstacle:PATH       what keeps GRUB from writing there
  *   resolve:PATH        where a path of that system is
+ *   rpm:SIZE:RELEASE    what is said of the next kernel update, when the default is a kernel of this release
  *
- * A call before "find" finds nothing: "show", "own" and "env" find GRUB first. The exit code is 1 if one of
- * them failed, 3 if there is no GRUB. */
+ * A call before "find" finds nothing: "show", "own" and "env" find GRUB first. The exit code is 1 if one of them
+ * failed, 3 if there is no GRUB. */
 #include <errno.h>
 #include <string.h>
 
 #include "grub/grub.h"
+#include "grub/rpm_default.h"
 #include "report.h"
 #include "root_path.h"
 
@@ -93,6 +95,16 @@ static int change(const struct options *o, struct grub_block *b, char *words)
 	return r;
 }
 
+static void print_conflict(const struct options *o, const char *words)
+{
+	const char *release = strchr(words, ':') ? strchr(words, ':') + 1 : "";
+	struct entry e = { .id = span_of(release), .bls.version = span_of(release) };
+	enum page_size size = page_size_parse_typed((struct span){ words, strcspn(words, ":") });
+	_cleanup_free_ char *text = rpm_default_conflict(o, size, &e);
+
+	puts(text ? text : "none");
+}
+
 static int call(const struct options *o, struct grub *grub, bool found, char *word)
 {
 	char *value = strchr(word, ':') ? strchr(word, ':') + 1 : word;
@@ -106,6 +118,10 @@ static int call(const struct options *o, struct grub *grub, bool found, char *wo
 	if (strncmp(word, "obstacle:", 9) == 0) {
 		text = grub_write_obstacle(o, value);
 		puts(text ? text : "none");
+		return 0;
+	}
+	if (strncmp(word, "rpm:", 4) == 0) {
+		print_conflict(o, value);
 		return 0;
 	}
 	if (!found)

@@ -138,7 +138,7 @@ def test_a_machine_without_grub_has_none_and_nothing_is_said(tree):
     ({"boot/efi/EFI/openEuler/grub.cfg": MENU}, "openEuler", "boot/efi/EFI/openEuler/grub.cfg", "grub2",
      "grub2-mkconfig -o /boot/efi/EFI/openEuler/grub.cfg"),
     # SUSE.
-    ({"boot/efi/EFI/opensuse/grub.cfg": STUB % "grub2", "boot/grub2/grub.cfg": MENU}, "opensuse-leap",
+    ({"boot/efi/EFI/opensuse/grub.cfg": (STUB % "grub2").replace("configfile $prefix", 'source "${prefix}"'), "boot/grub2/grub.cfg": MENU}, "opensuse-leap",
      "boot/grub2/grub.cfg", "grub2", "grub2-mkconfig -o /boot/grub2/grub.cfg"),
     # Arch.
     ({"boot/grub/grub.cfg": MENU}, "arch", "boot/grub/grub.cfg", "grub", "grub-mkconfig -o /boot/grub/grub.cfg"),
@@ -148,12 +148,17 @@ def test_a_machine_without_grub_has_none_and_nothing_is_said(tree):
     ({"boot/efi/EFI/debian/grub.cfg": STUB % "grub", "boot/efi/EFI/redhat/grub.cfg": MENU,
       "boot/grub2/grub.cfg": MENU}, "rhel", "boot/efi/EFI/redhat/grub.cfg", "grub2",
      "grub2-mkconfig -o /boot/efi/EFI/redhat/grub.cfg"),
+    ({"boot/efi/EFI/centos/grub.cfg": MENU, "boot/grub/grub.cfg": MENU}, "debian", "boot/grub/grub.cfg", "grub",
+     "update-grub"),
+    # A system whose folder is named otherwise.
+    ({"boot/efi/EFI/vendor/grub.cfg": BLS}, "mine", "boot/efi/EFI/vendor/grub.cfg", "grub2",
+     "grub2-mkconfig -o /boot/efi/EFI/vendor/grub.cfg"),
     # Two folders in /boot: the file on the ESP says which.
     ({"boot/efi/EFI/debian/grub.cfg": STUB % "grub", "boot/grub/grub.cfg": MENU, "boot/grub2/grub.cfg": MENU},
      "debian", "boot/grub/grub.cfg", "grub", "update-grub"),
     ({"boot/efi/EFI/fedora/grub.cfg": STUB % "grub2", "boot/grub/grub.cfg": MENU, "boot/grub2/grub.cfg": BLS},
      "fedora", "boot/grub2/grub.cfg", "grub2", "grub2-mkconfig -o /boot/grub2/grub.cfg"),
-], ids=["debian", "rhel9", "rhel8", "openeuler", "suse", "arch", "remains", "stranger", "two-grub", "two-grub2"])
+], ids=["debian", "rhel9", "rhel8", "openeuler", "suse", "arch", "remains", "stranger", "remains-alone", "vendor", "two-grub", "two-grub2"])
 def test_the_grub_cfg_that_makes_the_menu_is_found_with_its_tools(tree, files, os_id, cfg, tools, mkconfig):
     tree.write("etc/os-release", f"ID={os_id}\n")
     for path, text in files.items():
@@ -489,17 +494,33 @@ def test_a_missing_file_is_judged_by_its_folder(debian):
     assert obstacle(debian, "boot/other") is None
 
 
-def test_the_place_of_a_file_on_the_disk_is_looked_at(tmp_path):
-    """On the file system that the tests run on, as the running system."""
-    file = tmp_path / "sparse"
-    with open(file, "wb") as f:
-        f.truncate(1 << 20)
-    tree = Tree(tmp_path / "root")
-    done = subprocess.run([ASAN, "/", f"obstacle:{file}"], capture_output=True, text=True)
-    kind = subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True).stdout.strip()
-    if kind not in ("ext2/ext3", "xfs"):
-        pytest.skip(f"the tests run on {kind}")
-    assert "is sparse" in done.stdout or "lies on" in done.stdout, tree
+def mounted(tree, features, script):
+    """Runs a script while the tree's /boot is an ext4 of its own, as the tree's own /proc tells; then asks for what is
+    in the way of each file in it."""
+    if not shutil.which("mkfs.ext4") or not shutil.which("unshare"):
+        pytest.skip("missing: mkfs.ext4 or unshare")
+    image = tree.root.parent / "boot.img"
+    subprocess.run(["truncate", "-s", "16M", image], check=True)
+    subprocess.run(["mkfs.ext4", "-q", "-F", *features, image], check=True)
+    (tree.root / "proc").mkdir()
+    setup = f"""mount -o loop {image} {tree.root}/boot && mount --bind /proc {tree.root}/proc || exit 99
+cd {tree.root}/boot && mkdir -p efi/EFI && {script} && sync
+for f in *; do echo "$f $({ASAN} {tree.root} obstacle:{tree.root}/boot/$f)"; done"""
+    done = subprocess.run(["unshare", "-m", "sh", "-c", setup], capture_output=True, text=True)
+    if done.returncode == 99 or "unshare:" in done.stderr:
+        pytest.skip("no right to mount here")
+    assert done.returncode == 0, done
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def test_where_a_file_lies_on_the_disk_is_asked_of_the_file_system(tree):
+    found = mounted(tree, ["-O", "inline_data"], "head -c 1024 /dev/urandom > plain && echo x > inline && "
+                    "truncate -s 1M sparse && fallocate -l 4096 unwritten && mkfifo pipe && ln -s plain link")
+    path = tree.root / "boot"
+    assert found["plain"] == found["link"] == "none"
+    assert found["inline"] == f"{path}/inline is stored inside of its inode, which GRUB cannot write"
+    assert found["sparse"] == f"{path}/sparse has holes (is sparse), which GRUB cannot write"
+    assert "no place on the disk" in found["unwritten"] and found["pipe"] == f"{path}/pipe is no plain file"
 
 
 # ---- the area of btrfs ----
@@ -639,3 +660,42 @@ def test_drop_ins_count_where_grub_mkconfig_reads_them(debian):
     assert default(debian)["value"] == "1"
     debian.write("usr/sbin/grub-mkconfig", "#!/bin/sh\nfor x in ${sysconfdir}/default/grub.d/*.cfg ; do\n")
     assert default(debian)["value"] == "2"
+
+
+# ---- updates of kernel packages ----
+
+EL9 = "5.14.0-503.el9.aarch64"
+
+
+@pytest.mark.parametrize("sysconfig, call, words", [
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-core\n", f"64k:{EL9}+64k",
+     "UPDATEDEFAULT=yes and DEFAULTKERNEL=kernel-core: the next kernel-core update moves the default away from 64K; "
+     "set DEFAULTKERNEL=kernel-64k-core in /etc/sysconfig/kernel"),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel\n", f"4k:{EL9}", None),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-64k\n", f"64k:{EL9}+64k", None),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-64k-core\n", f"4k:{EL9}", "set DEFAULTKERNEL=kernel-core in"),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-64k\n", f"64k:{EL9}+64k-debug", "DEFAULTKERNEL=kernel-64k-debug-core"),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-core\n", "4k:5.15.0-1.el9uek.aarch64", "set DEFAULTKERNEL=kernel-uek-core"),
+    ("UPDATEDEFAULT=yes\n", f"64k:{EL9}+64k", "no DEFAULTKERNEL: the next kernel-core update"),
+    ("UPDATEDEFAULT=no\nDEFAULTKERNEL=kernel\n", f"64k:{EL9}+64k", None),
+    ("", f"64k:{EL9}+64k", None), (None, f"64k:{EL9}+64k", None),
+    # One entry is pinned: an update of whatever kernel moves the default.
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-64k\n", f":{EL9}+64k", f"away from {EL9}+64k; set UPDATEDEFAULT=no in"),
+    ("if x; then\n", f"64k:{EL9}+64k", "line 1: takes a shell"),
+    # Which package a kernel of elrepo is from its release does not tell.
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel\n", "4k:6.1.1-1.el9.elrepo.aarch64", None),
+], ids=["away", "same", "same-64k", "back", "debug", "oracle", "none-named", "off", "empty", "missing", "pinned", "shell",
+        "elrepo"])
+def test_a_kernel_update_that_would_move_the_default_is_explained_with_the_line_that_helps(tree, sysconfig, call, words):
+    if sysconfig is not None:
+        tree.write("etc/sysconfig/kernel", sysconfig)
+    said = tree.ok(f"rpm:{call}")
+    assert said == "none" if words is None else words in said
+
+
+def test_the_same_setting_for_grub_mkconfig_counts(tree):
+    tree.write("etc/sysconfig/kernel", "DEFAULTKERNEL=kernel\n")
+    tree.write("etc/default/grub", "GRUB_UPDATE_DEFAULT_KERNEL=true\n")
+    said = tree.ok(f"rpm:64k:{EL9}+64k")
+    assert said.startswith("GRUB_UPDATE_DEFAULT_KERNEL=true and DEFAULTKERNEL=kernel: the next kernel update moves")
+    assert "GRUB_UPDATE_DEFAULT_KERNEL=false in /etc/default/grub" in tree.ok(f"rpm::{EL9}")

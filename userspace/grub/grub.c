@@ -21,11 +21,14 @@
 /* Whether a text has no menu of its own, and names another file to go on with. */
 static bool is_stub(struct span text)
 {
-	return text.n <= STUB_MAX && memmem(text.p, text.n, "configfile", 10) &&
-	       !memmem(text.p, text.n, "menuentry", 9) && !memmem(text.p, text.n, "blscfg", 6);
+	bool leads = memmem(text.p, text.n, "configfile", 10) || memmem(text.p, text.n, "source ", 7);
+
+	return text.n <= STUB_MAX && leads && !memmem(text.p, text.n, "menuentry", 9) &&
+	       !memmem(text.p, text.n, "blscfg", 6);
 }
 
 struct on_esp {
+	bool own;     /* what is said here is of this system's own folder, and of no other */
 	char *file;   /* a whole grub.cfg; NULL */
 	bool leads;   /* there is one that leads elsewhere */
 	bool to_grub; /* to a folder named grub, not grub2 */
@@ -34,7 +37,7 @@ struct on_esp {
 /* The folder of the distribution's loader, by ID of os-release; others are named as their ID. */
 static bool is_own_folder(const char *os_id, const char *name)
 {
-	static const char *const names[][2] = { { "rhel", "redhat" }, { "sles", "sle" }, { "ol", "redhat" } };
+	static const char *const names[][2] = { { "rhel", "redhat" }, { "ol", "redhat" } };
 
 	if (!os_id)
 		return false;
@@ -46,19 +49,18 @@ static bool is_own_folder(const char *os_id, const char *name)
 	return strncasecmp(os_id, name, n) == 0 && (!os_id[n] || os_id[n] == '-');
 }
 
-static void look_at(const char *path, bool own, bool *had_own, struct on_esp *ret)
+static void look_at(const char *path, bool own, struct on_esp *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
 	size_t size;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || (*had_own && !own))
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || (ret->own && !own))
 		return;
 	/* This system's own folder counts alone. */
-	if (own && !*had_own) {
+	if (own && !ret->own) {
 		free(ret->file);
-		*ret = (struct on_esp){ 0 };
-		*had_own = true;
+		*ret = (struct on_esp){ .own = true };
 	}
 	if (st.st_size > 0 && st.st_size <= STUB_MAX && read_file(path, STUB_MAX, &text, &size) == 0 &&
 	    is_stub((struct span){ text, size })) {
@@ -74,7 +76,6 @@ static void look_on_esp(const struct options *o, const char *esp, struct on_esp 
 {
 	_cleanup_free_ char *folder = path_join(esp, "EFI"), *os_id = system_os_release(o, "ID");
 	struct dirent **names;
-	bool had_own = false;
 
 	*ret = (struct on_esp){ 0 };
 	int n = scandir(folder, &names, NULL, alphasort);
@@ -83,7 +84,7 @@ static void look_on_esp(const struct options *o, const char *esp, struct on_esp 
 		_cleanup_free_ char *path = path_join(below, "grub.cfg");
 
 		if (names[i]->d_name[0] != '.')
-			look_at(path, is_own_folder(os_id, names[i]->d_name), &had_own, ret);
+			look_at(path, is_own_folder(os_id, names[i]->d_name), ret);
 		free(names[i]);
 	}
 	if (n >= 0)
@@ -102,8 +103,8 @@ static char *in_boot(const struct options *o, const char *folder)
 	return NULL;
 }
 
-/* GRUB begins with the file beside it on the ESP, which is the whole menu, or leads to one in /boot. Where no
- * file is there, as after a firmware's reset of the ESP's content, the one in /boot is taken. */
+/* GRUB begins with the file beside it on the ESP, which is the whole menu, or leads to one in /boot. Where
+ * none is known to be this system's, the one in /boot is taken, and then what there is. */
 static char *find_cfg(const struct options *o, const struct places *places)
 {
 	const char *esp = places ? places->esp : NULL;
@@ -112,7 +113,7 @@ static char *find_cfg(const struct options *o, const struct places *places)
 	if (esp)
 		look_on_esp(o, esp, &on_esp);
 	bool grub_first = on_esp.leads && on_esp.to_grub;
-	char *found = on_esp.file && !on_esp.leads ? xstrdup(on_esp.file) : NULL;
+	char *found = on_esp.file && on_esp.own && !on_esp.leads ? xstrdup(on_esp.file) : NULL;
 	if (!found)
 		found = in_boot(o, grub_first ? "grub" : "grub2");
 	if (!found)
