@@ -9,7 +9,7 @@
 #include "grub/grub.h"
 #include "grub/grub_kernels.h"
 #include "grub/grub_words.h"
-#include "protection.h"
+#include "records.h"
 #include "report.h"
 #include "variables.h"
 
@@ -92,13 +92,17 @@ static void read_policy(struct answer *a)
 /* What failed its trial, or still has to pass it, is no page size's entry. */
 static char *id_to_avoid(const struct options *o)
 {
-	struct protection protection;
+	struct state state;
+	struct trial trial;
 	char *id = NULL;
 
-	protection_read(o, &protection);
-	if (protection.has_trial && protection.trial.stage != TRIAL_PASSED && protection.trial.target)
-		id = xstrdup(protection.trial.target);
-	protection_free(&protection);
+	state_open(o, &state);
+	if (trial_read(&state, &trial) == 0) {
+		if (trial.stage != TRIAL_PASSED && trial.target)
+			id = xstrdup(trial.target);
+		trial_free(&trial);
+	}
+	state_close(&state);
 	return id;
 }
 
