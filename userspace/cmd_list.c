@@ -66,6 +66,8 @@ static json_object *json_entry(const struct entry_set *set, const struct entry *
 	json_object_object_add(o, "next", json_object_new_boolean(e == next));
 	json_object_object_add(o, "supported", json_supported(e, set->cpu));
 	json_object_object_add(o, "problem", json_text(loaded(e)->problem));
+	json_object_object_add(o, "note", json_text(loaded(e)->note));
+	json_object_object_add(o, "twin", json_object_new_boolean(e->twin));
 	return o;
 }
 
@@ -101,13 +103,15 @@ static void print_table(const struct entry_set *set, const struct entry *running
 	table_print(table);
 	scols_unref_table(table);
 	if (!set->n) {
-		puts("There are no entries; 'granule register' writes them.");
+		say(stdout, "There are no entries; %s.", entry_set_maker(set));
 		return;
 	}
 	puts("\n* running   d default   > next boot");
-	for (size_t i = 0; i < set->n; i++)
-		if (loaded(set->entries[i])->problem)
-			say(stdout, "%s: %s", loaded(set->entries[i])->id, loaded(set->entries[i])->problem);
+	for (size_t i = 0; i < set->n; i++) {
+		const struct loaded_entry *e = loaded(set->entries[i]);
+		if (e->problem || e->note)
+			say(stdout, "%s: %s", e->id, e->problem ? e->problem : e->note);
+	}
 }
 
 int cmd_list(const struct options *o)
@@ -122,7 +126,7 @@ int cmd_list(const struct options *o)
 		places_free(&places);
 		return EXIT_FAILED;
 	}
-	_cleanup_free_ char *selected = boot_facts_entry(o, &set);
+	_cleanup_free_ char *selected = boot_facts_entry();
 	const struct entry *running = entry_set_by_id(&set, selected);
 	/* The copy that a trial booted goes when it is over; the kernel that runs is the same. */
 	_cleanup_free_ char *target = running ? NULL : trial_entry_target(selected);

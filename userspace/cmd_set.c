@@ -63,6 +63,8 @@ static const char *default_obstacle(const struct change *c, const struct entry *
 {
 	if (!entry_starts_system(e))
 		return "starts no system, as a default it is passed over";
+	if (e->type == ENTRY_MENU && e->bls.start == BLS_START_NONE)
+		return "it has no kernel, what it starts is not known";
 	return entry_obstacle(&c->set, e);
 }
 
@@ -133,7 +135,7 @@ static int once_entry(struct change *c, const struct entry *e)
 	const char *why = loader->oneshot_obstacle(c);
 	if (why && !c->o->force) {
 		complain("%s: a one-shot cannot be armed: %s (--force arms it all the same)",
-			 c->set.loader ? c->set.loader : "loader", why);
+			 c->set.loader ? c->set.loader : loader->name, why);
 		return -ENOTSUP;
 	}
 	int r = loader->arm(c, loaded(e)->id);

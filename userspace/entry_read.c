@@ -32,6 +32,8 @@ void entry_free(struct loaded_entry *e)
 	free(e->text);
 	free(e->options);
 	free(e->problem);
+	free(e->note);
+	free(e->path);
 	free(e);
 }
 

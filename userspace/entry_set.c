@@ -154,6 +154,9 @@ int entry_set_load(const struct options *o, struct places *places, struct entry_
 		entry_set_free(ret);
 		return r;
 	}
+	/* Without granule's lines grub.cfg hands no words to a kernel. */
+	if (ret->grub && !ret->grub->bls && !grub_has_block(ret->grub))
+		ret->backend = &loader_grub_plain;
 	_cleanup_free_ struct entry **scratch = xalloc(ret->n * sizeof(*scratch));
 	/* GRUB shows them in the order of its file. */
 	if (!ret->grub)
@@ -177,15 +180,27 @@ void entry_set_free(struct entry_set *set)
 	free(set->conf_text);
 	free(set->env);
 	free(set->env_values);
-	if (set->grub)
+	if (set->grub) {
+		grub_menu_free(set->grub->menu);
 		grub_free(set->grub);
+	}
 	free(set->grub);
 	strings_free(&set->skipped);
 	*set = (struct entry_set){ 0 };
 }
 
+/* Of entries in loader/entries GRUB's id is the name without ".conf"; people and other tools write it with
+ * that. */
+static struct span id_for_grub(const struct entry_set *set, struct span id)
+{
+	return set->grub && set->grub->bls && span_ends_nocase(id, SPAN(".conf"))
+		       ? span_cut(id, 0, id.n - strlen(".conf"))
+		       : id;
+}
+
 static const struct entry *find_id(const struct entry_set *set, struct span id)
 {
+	id = id_for_grub(set, id);
 	for (size_t i = 0; i < set->n; i++)
 		if (span_equal_nocase(set->entries[i]->id, id))
 			return set->entries[i];
@@ -207,7 +222,9 @@ const struct entry *entry_set_by_id(const struct entry_set *set, const char *id)
 
 const char *entry_size_title(const struct entry *e)
 {
-	return e->type == ENTRY_AUTO ? "-" : page_size_title(e->page_size);
+	bool no_kernel = e->type == ENTRY_AUTO || (e->type == ENTRY_MENU && e->bls.start == BLS_START_NONE);
+
+	return no_kernel ? "-" : page_size_title(e->page_size);
 }
 
 bool entry_has_release(const struct entry *e, const char *release)
@@ -231,6 +248,14 @@ const char *entry_obstacle(const struct entry_set *set, const struct entry *e)
 
 /* ---- names that people give ---- */
 
+const char *entry_set_maker(const struct entry_set *set)
+{
+	const struct loader *loader = set->backend;
+
+	return loader->registered_by ? loader->registered_by(set)
+				     : "'granule register' writes entries for the kernels in /boot";
+}
+
 void entry_set_print_candidates(const struct entry_set *set, bool (*fits)(const struct entry *, const void *),
 				const void *context)
 {
@@ -249,7 +274,7 @@ void entry_set_print_candidates(const struct entry_set *set, bool (*fits)(const 
 		any = true;
 	}
 	if (!any)
-		fputs("There are no entries; 'granule register' writes them.\n", stderr);
+		say(stderr, "There are no entries; %s.", entry_set_maker(set));
 }
 
 struct newest {
@@ -261,12 +286,16 @@ static bool is_newest(const struct entry *e, const void *context)
 {
 	const struct newest *n = context;
 
-	return e->page_size == n->size && !e->unusable && span_equal(e->bls.version, n->best->bls.version);
+	return e->page_size == n->size && !e->unusable && !e->twin &&
+	       span_equal(e->bls.version, n->best->bls.version);
 }
 
-/* By id, or by kernel release. Nobody means a trial's copy of an entry who does not say so. */
+/* By id, or by kernel release. Nobody means a trial's copy of an entry who does not say so, or one of several
+ * entries that GRUB has for a kernel. */
 static bool is_match(const struct entry *e, const void *context)
 {
+	if (e->twin)
+		return entry_matches(e, span_of(context));
 	if (e->bls.trial)
 		return span_equal_nocase(e->id, span_of(context));
 	return entry_matches(e, span_of(context)) || entry_has_release(e, context);
@@ -282,9 +311,7 @@ static const struct entry *resolve_size(const struct entry_set *set, enum page_s
 		if (why == OUTCOME_UNSUPPORTED)
 			complain("this CPU lacks %s pages", page_size_title(size));
 		else if (why == OUTCOME_NO_ENTRY)
-			complain("no entry has %s pages; 'granule register' writes entries for the kernels "
-				 "in /boot",
-				 page_size_title(size));
+			complain("no entry has %s pages; %s", page_size_title(size), entry_set_maker(set));
 		else
 			complain("no entry with %s pages can be used", page_size_title(size));
 		entry_set_print_candidates(set, NULL, NULL);
@@ -308,8 +335,11 @@ const struct entry *entry_set_resolve(const struct entry_set *set, const char *w
 	if (*ret_size != PAGE_SIZE_UNKNOWN)
 		return resolve_size(set, *ret_size);
 
+	_cleanup_free_ char *id = xstrndup(id_for_grub(set, span_of(word)));
+	if (set->grub && (found = find_id(set, span_of(id))))
+		return found;
 	for (size_t i = 0; i < set->n; i++) {
-		if (!is_match(set->entries[i], word))
+		if (!is_match(set->entries[i], id))
 			continue;
 		found = set->entries[i];
 		n++;

@@ -12,8 +12,11 @@
 struct loaded_entry {
 	struct entry entry; /* first */
 	char *file_name, *id, *text, *options;
-	char *source;  /* its file, where it is mounted; NULL for one that the loader makes itself */
-	char *problem; /* why it is unusable; NULL if it is not */
+	char *source;        /* its file, where it is mounted; NULL for one that the loader makes itself */
+	char *problem;       /* why it is unusable; NULL if it is not */
+	char *note;          /* what is not known of it, or of use to know; NULL */
+	char *path;          /* behind bls.path of an entry of GRUB's; NULL */
+	struct span written; /* path of its kernel as GRUB has it, for BOOT_IMAGE=; empty */
 };
 
 struct loader;
@@ -76,6 +79,9 @@ const char *entry_size_title(const struct entry *e);
 
 /* Whether it starts this kernel release. */
 bool entry_has_release(const struct entry *e, const char *release);
+
+/* What makes entries for new kernels, as a sentence part. */
+const char *entry_set_maker(const struct entry_set *set);
 
 /* What keeps an entry from running, as a phrase; NULL. */
 const char *entry_obstacle(const struct entry_set *set, const struct entry *e);

@@ -134,7 +134,7 @@ json_object *json_next_boot(const struct next_boot *next)
 
 const char *next_boot_condition(const struct entry_set *set)
 {
-	return set->running_system && !set->loader ? ", if granule-boot is started" : "";
+	return set->running_system && !set->loader && !set->grub ? ", if granule-boot is started" : "";
 }
 
 void action(struct actions *a, const char *format, ...)

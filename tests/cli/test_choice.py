@@ -298,7 +298,7 @@ def test_list_has_the_documented_keys_in_their_order(machine):
     entry = machine.json("list")["entries"][0]
     assert list(entry) == ["id", "type", "source", "volume", "profile", "title", "version", "release", "page_size",
                            "kind", "image", "options", "state", "tries_left", "tries_done", "running", "default",
-                           "next", "supported", "problem"]
+                           "next", "supported", "problem", "note", "twin"]
 
 
 def test_supported_is_null_when_the_cpu_is_not_known(machine):

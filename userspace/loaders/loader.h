@@ -51,12 +51,14 @@ struct loader {
 	 * on. NULL: nothing to do for it. */
 	int (*verified)(struct change *c, const char *id);
 
-	/* What makes entries for new kernels, where `granule register` does not: a phrase; NULL. */
+	/* What makes entries for new kernels, where `granule register` does not: a sentence part, "'update-grub'
+	 * makes entries for new kernels"; NULL. */
 	const char *(*registered_by)(const struct entry_set *set);
 };
 
-extern const struct loader loader_granule_boot, loader_systemd_boot, loader_grub, loader_grub_bls,
-	loader_other;
+extern const struct loader loader_granule_boot, loader_systemd_boot, loader_other;
+/* GRUB whose grub.cfg has granule's lines; without them; and with entries in loader/entries. */
+extern const struct loader loader_grub, loader_grub_plain, loader_grub_bls;
 
 /* The one that started this system; granule-boot, which is to be installed, where none is known. */
 const struct loader *loader_of(const struct entry_set *set);
