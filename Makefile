@@ -341,6 +341,8 @@ install: all install-units
 	for d in kernel/postinst.d kernel/postrm.d initramfs/post-update.d; do \
 		sed $(IN_BINDIR) userspace/debian/$$(basename $$d) >$(BUILD)/hook && \
 		install -D -m 755 $(BUILD)/hook $(DESTDIR)$(sysconfdir)/$$d/zzz-granule || exit 1; done
+	sed 's|GRANULE:-granule}|GRANULE:-$(bindir)/granule}|' grub.d/09_granule >$(BUILD)/hook
+	install -D -m 755 $(BUILD)/hook $(DESTDIR)$(sysconfdir)/grub.d/09_granule
 	@rm -f $(BUILD)/hook
 	install -D -m 644 docs/granule-verify.service.8 $(DESTDIR)$(mandir)/man8/granule-verify.service.8
 

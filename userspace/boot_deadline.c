@@ -5,8 +5,8 @@
 #include <strings.h>
 #include <time.h>
 
-#include "boot_facts.h"
 #include "boot_judge.h"
+#include "boot_kind.h"
 #include "health.h"
 #include "records.h"
 #include "system.h"
@@ -30,17 +30,17 @@ static void look(const struct options *o, const struct settings *s, struct deadl
 	*ret = (struct deadline){ 0 };
 	if (system_from_kexec(o))
 		return;
-	boot_facts_read(&facts);
+	boot_facts_read(o, &facts);
 	state_open(o, &state);
 	ret->has_record = path_exists(state.folder);
 	if (!ret->has_record) {
 		/* Its file system is not mounted, and may never be: that can be what is wrong. */
 		ret->after_s = s->deadline_s;
-		ret->runs = ret->after_s && trial_entry_has_id(facts.entry);
+		ret->runs = ret->after_s && (facts.trial || trial_entry_has_id(facts.entry));
 	} else if (trial_read(&state, &t) == 0) {
 		ret->after_s = t.deadline_s;
-		ret->runs = ret->after_s && t.stage == TRIAL_ARMED && facts.entry && boot_id &&
-			    strcasecmp(facts.entry, t.entry) == 0 &&
+		ret->runs = ret->after_s && t.stage == TRIAL_ARMED && boot_id &&
+			    boot_is_of_trial(&facts, NULL, &t) &&
 			    !(t.boot_id && strcmp(boot_id, t.boot_id) == 0);
 		trial_free(&t);
 	}

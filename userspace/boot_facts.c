@@ -2,8 +2,13 @@
 #include <string.h>
 
 #include <granule/boot_counter.h>
+#include <granule/cmdline.h>
 
 #include "boot_facts.h"
+#include "boot_words.h"
+#include "grub/grub_menu.h"
+#include "report.h"
+#include "system.h"
 #include "variables.h"
 
 static char *field(struct span record, const char *key)
@@ -23,9 +28,9 @@ static bool has_counters_in_ids(const char *loader)
 	       strtoul(loader + strlen(name), NULL, 10) <= 257;
 }
 
-char *boot_facts_entry(void)
+/* LoaderEntrySelected; NULL. */
+static char *selected_entry(const char *loader)
 {
-	_cleanup_free_ char *loader = variable_get(VENDOR_LOADER, "LoaderInfo");
 	char *id = variable_get(VENDOR_LOADER, "LoaderEntrySelected");
 	struct boot_counter counter;
 
@@ -39,18 +44,22 @@ char *boot_facts_entry(void)
 	return id;
 }
 
-void boot_facts_read(struct boot_facts *ret)
+char *boot_facts_entry(const struct options *o, const struct entry_set *set)
 {
-	struct span key, value;
+	struct boot_facts facts;
 
-	*ret = (struct boot_facts){
-		.record = variable_get(VENDOR_GRANULE, "GranuleBoot"),
-		.loader = variable_get(VENDOR_LOADER, "LoaderInfo"),
-		.entry = boot_facts_entry(),
-	};
-	struct span record = span_of(ret->record);
-	if (!record.p)
-		return;
+	boot_facts_read(o, &facts);
+	if (set)
+		boot_facts_complete(o, set, &facts);
+	char *id = facts.entry;
+	facts.entry = NULL;
+	boot_facts_free(&facts);
+	return id;
+}
+
+static void read_record(struct boot_facts *ret)
+{
+	struct span record = span_of(ret->record), key, value;
 
 	ret->has_entry = boot_record_get(record, SPAN("entry"), &value);
 	ret->explain = field(record, "explain");
@@ -69,9 +78,80 @@ void boot_facts_read(struct boot_facts *ret)
 	}
 }
 
+/* GRUB writes no record; its entries of ours have words. */
+static void read_words(const struct options *o, struct boot_facts *ret)
+{
+	_cleanup_free_ char *cmdline = system_cmdline(o);
+	struct span trial;
+
+	ret->record = boot_words_record(cmdline);
+	ret->from_words = ret->record;
+	if (!ret->record)
+		return;
+	ret->entry = field(span_of(ret->record), "entry");
+	if (cmdline_get(span_of(cmdline), SPAN(GRUB_WORD_TRIAL), &trial))
+		ret->trial = xstrndup(trial);
+	if (!ret->loader)
+		ret->loader = xstrdup("GRUB");
+}
+
+void boot_facts_read(const struct options *o, struct boot_facts *ret)
+{
+	*ret = (struct boot_facts){
+		.record = variable_get(VENDOR_GRANULE, "GranuleBoot"),
+		.loader = variable_get(VENDOR_LOADER, "LoaderInfo"),
+	};
+	ret->entry = selected_entry(ret->loader);
+	if (!ret->record && !ret->entry)
+		read_words(o, ret);
+	if (ret->record)
+		read_record(ret);
+}
+
+/* The words of a command line that was taken over from another boot. */
+static void forget_words(struct boot_facts *facts)
+{
+	char *loader = facts->loader;
+
+	facts->loader = NULL;
+	boot_facts_free(facts);
+	facts->loader = loader;
+}
+
+void boot_facts_complete(const struct options *o, const struct entry_set *set, struct boot_facts *facts)
+{
+	bool by_loader = facts->entry && !facts->from_words;
+	_cleanup_free_ char *cmdline = set->grub && !by_loader ? system_cmdline(o) : NULL;
+	const struct entry *e = cmdline ? grub_booted(set, cmdline) : NULL;
+	struct next_boot by_default;
+
+	/* What granule-boot started has a record, and may be GRUB. */
+	if (!set->grub || by_loader || (facts->record && !facts->from_words))
+		return;
+	facts->policy = set->policy;
+	if (!facts->loader)
+		facts->loader = xstrdup("GRUB");
+	if (!e)
+		return;
+	if (facts->entry && !span_equal(e->id, span_of(facts->entry)))
+		forget_words(facts);
+	if (!facts->entry) {
+		/* Of two names for the same, that of the default. */
+		default_boot(set, &by_default);
+		if (by_default.entry && grub_boots_same(by_default.entry, e))
+			e = by_default.entry;
+		facts->entry = xstrndup(e->id);
+		facts->policy = set->policy;
+	}
+	if (facts->asked == PAGE_SIZE_UNKNOWN)
+		facts->asked = e->page_size;
+	facts->kind = e->kind;
+}
+
 void boot_facts_free(struct boot_facts *facts)
 {
 	free(facts->record);
+	free(facts->trial);
 	free(facts->loader);
 	free(facts->entry);
 	free(facts->explain);

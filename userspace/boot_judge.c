@@ -184,7 +184,7 @@ static bool judged_here(const struct boot *b)
 
 static bool is_own_boot(const struct boot *b)
 {
-	return judged_here(b) && b->facts.entry && strcasecmp(b->facts.entry, b->trial.entry) == 0;
+	return judged_here(b) && boot_runs_trial(b);
 }
 
 static void set_text(char **text, const char *value)
@@ -280,6 +280,14 @@ static int promote(struct boot *b)
 	return r;
 }
 
+/* It keeps what to fall back on, and may count boots until then. */
+static int tell_loader(struct boot *b, const char *id)
+{
+	const struct loader *loader = loader_of(&b->change.set);
+
+	return loader->verified ? loader->verified(&b->change, id) : 0;
+}
+
 /* What is left to do for a trial that passed. Each step may have been done already. */
 static int finish_passed(struct boot *b)
 {
@@ -300,6 +308,8 @@ static int finish_passed(struct boot *b)
 		return r;
 	}
 	bool promoted = r == 0;
+	if (r == 0 && !t->keep)
+		r = tell_loader(b, t->target);
 	r = clear_and_finish(b, r);
 	if (r == 0)
 		return trial_remove(&b->state);
@@ -350,7 +360,7 @@ static bool default_is_elsewhere(struct boot *b)
 	}
 	next_boot(&b->change.set, &next);
 	return next.entry && !entry_obstacle(&b->change.set, next.entry) &&
-	       !span_equal_nocase(next.entry->id, span_of(b->facts.entry));
+	       !boot_is_of(&b->facts, &b->change.set, loaded(next.entry)->id);
 }
 
 /* Once, and only out of the trial's own boot. */
@@ -396,7 +406,7 @@ static int trial_failed(struct boot *b, const char *reason)
 static int arm_again(struct boot *b)
 {
 	struct trial *t = &b->trial;
-	int r = loader_of(&b->change.set)->arm(&b->change, t->entry);
+	int r = trial_arm(&b->change, t);
 
 	if (r == 0)
 		r = tell_trial(b, t->boot_id, "not-come-up");
@@ -427,6 +437,7 @@ static int trial_absent(struct boot *b)
 		t->used++;
 		t->unfinished = true;
 		set_text(&t->boot_id, b->boot_id);
+		trial_words_renew(t);
 		set_text(&t->reason, reason);
 		strings_free(&t->dumps);
 		crash_list(b->o, &t->dumps);
@@ -447,7 +458,7 @@ static bool runs_by_default(const struct boot *b)
 	if (!b->facts.entry || !b->has_change || b->from_kexec)
 		return false;
 	default_boot(&b->change.set, &by_default);
-	return by_default.entry && span_equal_nocase(by_default.entry->id, span_of(b->facts.entry));
+	return by_default.entry && boot_is_of(&b->facts, &b->change.set, loaded(by_default.entry)->id);
 }
 
 /* An ordinary boot that is fine, of what boots by default, is what later ones are compared with. */
@@ -461,6 +472,8 @@ static int ordinary(struct boot *b, const char *reason)
 		remember(b, b->facts.entry, page_size_from_bytes(b->verdict.running),
 			 wish_of_default(&b->change.set));
 		r = verified_write(&b->state, &b->verified);
+		if (r == 0)
+			r = tell_loader(b, b->verified.current.entry);
 		/* Without a line the next run judges it anew. */
 		if (r < 0)
 			return r;

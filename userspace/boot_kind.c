@@ -5,6 +5,7 @@
 
 #include "boot_kind.h"
 #include "crash.h"
+#include "grub/grub_menu.h"
 #include "system.h"
 
 static bool same(const char *a, const char *b)
@@ -12,10 +13,35 @@ static bool same(const char *a, const char *b)
 	return a && b && strcasecmp(a, b) == 0;
 }
 
+bool boot_is_of(const struct boot_facts *facts, const struct entry_set *set, const char *id)
+{
+	if (!facts->entry || !id || same(facts->entry, id))
+		return facts->entry && id;
+	/* Menus of GRUB's have most entries twice. */
+	const struct entry *booted = set && set->grub ? entry_set_by_id(set, facts->entry) : NULL;
+	const struct entry *named = booted ? entry_set_by_id(set, id) : NULL;
+	return named && grub_boots_same(booted, named);
+}
+
+bool boot_is_of_trial(const struct boot_facts *facts, const struct entry_set *set, const struct trial *t)
+{
+	struct span mark = trial_words_mark(t);
+
+	if (t->words && !(mark.n && facts->trial && span_equal(mark, span_of(facts->trial))))
+		return false;
+	return boot_is_of(facts, set, t->entry);
+}
+
+bool boot_runs_trial(const struct boot *b)
+{
+	return b->has_trial && !b->from_kexec &&
+	       boot_is_of_trial(&b->facts, b->has_change ? &b->change.set : NULL, &b->trial);
+}
+
 static enum boot_kind kind_of(const struct boot *b)
 {
 	const struct trial *t = &b->trial;
-	bool its_entry = b->has_trial && !b->from_kexec && same(b->facts.entry, t->entry);
+	bool its_entry = boot_runs_trial(b);
 
 	if (b->has_trial && t->stage == TRIAL_ARMED) {
 		/* The boot in which it was armed is not its own. */
@@ -28,7 +54,10 @@ static enum boot_kind kind_of(const struct boot *b)
 	if (b->has_trial && t->stage == TRIAL_FAILED && t->unfinished)
 		return BOOT_FAILED_BEFORE;
 	/* A trial entry runs that is not, or no more, on trial. */
-	if (its_entry && t->file && !same(b->boot_id, t->judged_in))
+	if (its_entry && (t->file || t->words) && !same(b->boot_id, t->judged_in))
+		return BOOT_TRIAL_AGAIN;
+	/* The same by its words, unless they were judged a moment ago. */
+	if (b->facts.trial && !its_entry && !b->from_kexec && !b->judged_trial)
 		return BOOT_TRIAL_AGAIN;
 	if (b->has_change && !b->from_kexec) {
 		const struct entry *e = entry_set_by_id(&b->change.set, b->facts.entry);
@@ -77,6 +106,8 @@ static int read_state(struct boot *b)
 	/* Without the ESP there is still a verdict. */
 	if (r == 0)
 		b->has_change = change_start(b->o, &b->change) == 0;
+	if (r == 0 && b->has_change)
+		boot_facts_complete(b->o, &b->change.set, &b->facts);
 	return r;
 }
 
@@ -90,7 +121,7 @@ int boot_open(const struct options *o, struct boot *ret)
 		.state = { .lock = -1 },
 	};
 	settings_read(o, &ret->settings);
-	boot_facts_read(&ret->facts);
+	boot_facts_read(o, &ret->facts);
 	if (!ret->boot_id) {
 		complain("/proc/sys/kernel/random/boot_id cannot be read; mount /proc");
 		return -ENOENT;
@@ -162,8 +193,13 @@ static char *word_of_loader(const struct boot *b, bool *ret_final)
 {
 	struct span record = span_of(b->facts.record), asked, reason;
 	enum choose_outcome outcome;
-	const char *failure;
+	const char *failure = verdict_failure_of(&b->facts, span_of(b->trial.entry));
 
+	/* GRUB tells what it could not load, and not always what that was wanted for. */
+	if (b->facts.from_words && failure) {
+		*ret_final = true;
+		return xstrdup(failure);
+	}
 	if (!record.p || !boot_record_rule(record, RULE_ONESHOT, &asked, &outcome))
 		return NULL;
 	*ret_final = true;
@@ -191,6 +227,20 @@ static char *word_of_loader(const struct boot *b, bool *ret_final)
 	}
 }
 
+/* The one-shot waits as it did. */
+static char *why_not_seen(const struct boot *b)
+{
+	const struct grub_block *block = b->change.set.grub ? grub_wishes(b->change.set.grub) : NULL;
+
+	if (!block)
+		return xstrdup(
+			"the loader did not see the one-shot: this boot went past it, or it cannot clear it");
+	return xprintf("GRUB did not obey the one-shot in %s: %s", block->path,
+		       block->problem    ? block->problem
+		       : block->obstacle ? block->obstacle
+					 : "it could not clear it, or this boot went past it");
+}
+
 char *boot_absence_reason(const struct boot *b, bool *ret_final)
 {
 	char *reason;
@@ -210,8 +260,7 @@ char *boot_absence_reason(const struct boot *b, bool *ret_final)
 	if (b->trial.unfinished && b->trial.used == 1)
 		return xstrdup("'granule try' was cut short before it was armed");
 	if (b->has_change && trial_is_armed(&b->change, &b->trial))
-		return xstrdup(
-			"the loader did not see the one-shot: this boot went past it, or it cannot clear it");
+		return why_not_seen(b);
 	/* Armed by somebody else since: it is not for us to take its place. */
 	if (b->has_change && b->change.set.input.oneshot.n)
 		return xprintf("another one-shot waits in its place: %.*s",

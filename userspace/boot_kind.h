@@ -43,6 +43,15 @@ struct boot {
 	bool reboot; /* when all is closed */
 };
 
+/* Whether a boot is of an entry, or of one that starts the same. `set` may be NULL. */
+bool boot_is_of(const struct boot_facts *facts, const struct entry_set *set, const char *id);
+
+/* Whether a boot is of the entry of a trial; where that has none of its own, whether it was armed for it. */
+bool boot_is_of_trial(const struct boot_facts *facts, const struct entry_set *set, const struct trial *t);
+
+/* Whether this boot is of its trial, whatever came of that. */
+bool boot_runs_trial(const struct boot *b);
+
 /* Reads everything, with the state and the partitions locked. Returns 0 or -errno after one printed line; to
  * be closed either way. */
 int boot_open(const struct options *o, struct boot *ret);

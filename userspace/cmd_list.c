@@ -126,7 +126,7 @@ int cmd_list(const struct options *o)
 		places_free(&places);
 		return EXIT_FAILED;
 	}
-	_cleanup_free_ char *selected = boot_facts_entry();
+	_cleanup_free_ char *selected = boot_facts_entry(o, &set);
 	const struct entry *running = entry_set_by_id(&set, selected);
 	/* The copy that a trial booted goes when it is over; the kernel that runs is the same. */
 	_cleanup_free_ char *target = running ? NULL : trial_entry_target(selected);

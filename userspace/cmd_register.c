@@ -17,6 +17,7 @@
 #include "kernels.h"
 #include "loaders/loader.h"
 #include "protection.h"
+#include "registered.h"
 #include "registry.h"
 #include "safe_file.h"
 #include "settings.h"
@@ -34,6 +35,7 @@ struct work {
 	bool unwritten;           /* something of the kernel at hand could not be written */
 	bool half_way;            /* and it has an entry, which may not go with its modules any more */
 	enum page_size first;     /* class that sorts first */
+	const char *others;       /* what makes entries, where register does not; NULL */
 };
 
 /* ---- files ---- */
@@ -547,8 +549,12 @@ static int work_start(const struct options *o, struct work *w)
 
 	if (r < 0)
 		return r;
+	/* Entries for granule-boot, which is to be installed, are asked for by --force. */
+	w->others = o->force ? NULL : registered_by(&w->c.set);
+	if (w->others)
+		return 0;
 	w->volume = w->c.places.xbootldr ? VOLUME_XBOOTLDR : VOLUME_OWN;
-	protection_read(o, &w->protection);
+	protection_read(o, &w->c.set, &w->protection);
 	identity_read(o, &w->identity);
 	w->token = w->identity.token;
 	w->machine_id = w->identity.machine_id;
@@ -614,6 +620,38 @@ static int finish(struct work *w)
 	return r;
 }
 
+/* Release of the kernel that is named; NULL. */
+static char *release_of_kernel(const struct options *o)
+{
+	struct kernel_files kernels = { 0 };
+	char *release = NULL;
+
+	if (o->kernel)
+		kernels_from_option(o, &kernels);
+	if (kernels.n && kernels.items[0].name)
+		release = xstrdup(kernels.items[0].name);
+	kernels_free(&kernels);
+	return release;
+}
+
+static int leave_to_others(struct work *w)
+{
+	_cleanup_free_ char *release = release_of_kernel(w->o);
+
+	/* An initrd is made before the entry that names it. */
+	if (w->o->hook && getenv("GRANULE_INITRD_HOOK"))
+		return EXIT_DONE;
+	int r = registered_follow(&w->c, release);
+
+	if (!w->o->hook && !w->o->json)
+		say(stdout, "%s ('granule register --force' writes entries for granule-boot)", w->others);
+	w->c.actions.failed = r < 0;
+	if (w->o->hook && !w->c.actions.done.n)
+		return EXIT_DONE;
+	int exit_code = actions_finish(&w->c.actions, &w->c.set);
+	return w->o->hook ? EXIT_DONE : exit_code;
+}
+
 /* A package is not left unconfigured for a kernel that merely is not registered. */
 static int exit_code_of(const struct work *w, int exit_code)
 {
@@ -628,6 +666,10 @@ int cmd_register(const struct options *o)
 
 	if (work_start(o, &w) < 0)
 		goto out;
+	if (w.others) {
+		exit_code = leave_to_others(&w);
+		goto out;
+	}
 	if (o->kernel)
 		kernels_from_option(o, &kernels);
 	else if (kernels_find(o, &kernels) < 0)

@@ -241,13 +241,14 @@ int cmd_status(const struct options *o)
 	settings_read(o, &settings);
 	settings_free(&settings);
 	memory_read(o, &memory);
-	boot_facts_read(&facts);
+	boot_facts_read(o, &facts);
 	/* Without an ESP there is still something to say about what runs. */
 	if (places_find(o, &places) == 0) {
 		have_set = entry_set_load(o, &places, &set) == 0;
 		places_free(&places);
 	}
 	if (have_set) {
+		boot_facts_complete(o, &set, &facts);
 		next_boot(&set, &next);
 		entry_set_complain_conf(&set);
 	}

@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "boot_facts.h"
+#include "boot_kind.h"
 #include "crash.h"
 #include "history.h"
 #include "identity.h"
@@ -130,8 +130,9 @@ static int check_judged(struct job *j)
 
 	if (!j->pending || !boot_id || !j->trial.boot_id || strcmp(boot_id, j->trial.boot_id) == 0)
 		return 0;
-	boot_facts_read(&facts);
-	if (facts.entry && strcasecmp(facts.entry, j->trial.entry) == 0)
+	boot_facts_read(j->o, &facts);
+	boot_facts_complete(j->o, &j->change.set, &facts);
+	if (boot_is_of_trial(&facts, &j->change.set, &j->trial))
 		complain("this boot is the trial of %s, and has no verdict yet: 'granule verify --boot' "
 			 "finds it",
 			 j->trial.target);
@@ -180,8 +181,8 @@ static int check_way_back(struct job *j, const struct entry *target)
 {
 	struct findings findings = { 0 };
 
-	way_back_check(&j->change, &j->verified, &j->settings, target, trial_entry_possible(target),
-		       &findings);
+	way_back_check(&j->change, &j->verified, &j->settings, target,
+		       trial_entry_possible(target) || trial_words_possible(&j->change, target), &findings);
 	findings_print(&findings, j->o->force);
 	bool refused = findings_refuse(&findings, j->o->force);
 	if (j->o->json)
@@ -249,16 +250,37 @@ static int check_name(const struct job *j, const struct trial *t)
 	return -EEXIST;
 }
 
+static char *default_id(const struct entry_set *set)
+{
+	struct next_boot by_default;
+
+	default_boot(set, &by_default);
+	return by_default.entry ? xstrndup(by_default.entry->id) : NULL;
+}
+
+/* Where entries sort by name, one that comes along could be the first. */
+static int check_default_stays(const struct job *j, const char *before)
+{
+	_cleanup_free_ char *now = default_id(&j->change.set);
+
+	if (!before || (now && strcasecmp(now, before) == 0))
+		return 0;
+	complain("the trial would change what boots by default, from %s to %s", before,
+		 now ? now : "nothing");
+	return -EINVAL;
+}
+
 static int arm(struct job *j, const struct entry *target, bool by_size)
 {
 	struct trial t = { 0 };
 	_cleanup_free_ char *text = NULL;
 	struct change *c = &j->change;
 	int r = read_limits(j->o, &j->settings, &t);
+	_cleanup_free_ char *stays = default_id(&c->set);
 
 	if (r == 0) {
 		describe(j, target, by_size, &t);
-		r = trial_entry_plan(j->o, &j->settings, target, &t, &text);
+		r = trial_entry_plan(c, &j->settings, target, &t, &text);
 	}
 	if (r == 0 && text)
 		r = check_name(j, &t);
@@ -283,9 +305,11 @@ static int arm(struct job *j, const struct entry *target, bool by_size)
 		else if (r == 0 && text)
 			trial_entry_preview(c, target, &t);
 		if (r == 0)
-			r = loader_of(&c->set)->arm(c, t.entry);
+			r = trial_arm(c, &t);
 		struct next_boot next;
 		next_boot(&c->set, &next);
+		if (r == 0)
+			r = check_default_stays(j, stays);
 		if (r == 0 && !(next.entry && span_equal_nocase(next.entry->id, span_of(t.entry)))) {
 			complain("the next boot would not be the trial: %s", next.explanation);
 			r = -EINVAL;

@@ -7,6 +7,7 @@
 #include "identity.h"
 #include "loaders/loader.h"
 #include "protection.h"
+#include "registered.h"
 #include "registry.h"
 #include "safe_file.h"
 
@@ -187,6 +188,26 @@ static int remove_all(struct removal *r)
 	return result;
 }
 
+/* Where register writes no entries there are none to be removed. */
+static int leave_to_others(struct change *c, struct waiting *waiting)
+{
+	const struct options *o = c->o;
+	int r = 0;
+
+	if (!o->hook) {
+		complain("%s; nothing of it is removed here", registered_by(&c->set));
+		return change_end(c, o->all ? 0 : -ENOTSUP);
+	}
+	for (int i = 0; i < o->n_arguments && r == 0; i++)
+		r = registered_forget(c, waiting, o->arguments[i]);
+	if (r == 0 && !c->actions.done.n) {
+		change_free(c);
+		return EXIT_DONE;
+	}
+	change_end(c, r);
+	return EXIT_DONE;
+}
+
 int cmd_unregister(const struct options *o)
 {
 	struct removal r = { 0 };
@@ -196,10 +217,22 @@ int cmd_unregister(const struct options *o)
 		complain("unregister: name an entry or a release, or give --all");
 		return EXIT_USAGE;
 	}
-	if (change_start(o, &r.c) < 0)
+	/* Without a record of a trial there is none to be given up. */
+	struct waiting waiting = { .state.lock = -1 };
+	if (o->hook)
+		waiting_open(o, &waiting);
+	if (change_start(o, &r.c) < 0) {
+		waiting_close(&waiting);
 		return o->hook ? EXIT_DONE : EXIT_FAILED;
+	}
+	if (registered_by(&r.c.set)) {
+		int exit_code = leave_to_others(&r.c, &waiting);
+		waiting_close(&waiting);
+		return exit_code;
+	}
+	waiting_close(&waiting);
 	identity_read(o, &r.identity);
-	protection_read(o, &r.protection);
+	protection_read(o, &r.c.set, &r.protection);
 	result = o->hook ? 0 : check_arguments(o, &r.c.set);
 	if (result == 0)
 		take_out(&r);

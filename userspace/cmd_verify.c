@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `verify`: whether what runs is what was asked for. With --boot, what granule-verify.service does. */
+#include <granule/cmdline.h>
+
 #include "boot_judge.h"
 #include "report.h"
 #include "system.h"
@@ -27,13 +29,34 @@ static void print_verdict(const struct options *o, const struct boot_facts *fact
 	json_print(root);
 }
 
+/* What GRUB booted can be told only by its entries. */
+static void complete(const struct options *o, struct boot_facts *facts)
+{
+	_cleanup_free_ char *cmdline = system_cmdline(o);
+	struct places places;
+	struct entry_set set;
+	struct span image;
+
+	if (!facts->from_words && (facts->record || facts->entry || !cmdline ||
+				   !cmdline_get(span_of(cmdline), SPAN("BOOT_IMAGE"), &image)))
+		return;
+	if (places_find(o, &places) < 0)
+		return;
+	if (entry_set_load(o, &places, &set) == 0) {
+		boot_facts_complete(o, &set, facts);
+		entry_set_free(&set);
+	}
+	places_free(&places);
+}
+
 static int look_only(const struct options *o)
 {
 	struct boot_facts facts;
 	struct verdict v;
 	int exit_code;
 
-	boot_facts_read(&facts);
+	boot_facts_read(o, &facts);
+	complete(o, &facts);
 	verdict_judge(o, &facts, o->expect ? page_size_parse_typed(span_of(o->expect)) : PAGE_SIZE_UNKNOWN,
 		      &v);
 	if (!v.asked) {

@@ -66,6 +66,22 @@ static void set_unasked_link(struct story *s, enum choose_rule rule)
 			 outcome_text(rule, OUTCOME_NOT_ASKED, SPAN_NONE));
 }
 
+/* GRUB knows fewer rules, and tells only what granule's lines in grub.cfg decided. */
+static void chain_of_words(struct story *s)
+{
+	if (s->chosen == N_RULES)
+		set_link(s, RULE_ORDER, SPAN_NONE, NULL,
+			 xstrdup("not known: GRUB's own default, or picked in its menu"));
+	else if (s->chosen == RULE_LAST_RESORT)
+		set_link(s, RULE_LAST_RESORT, SPAN_NONE, choose_outcome_name(OUTCOME_CHOSEN),
+			 xstrdup("the entry that was verified last"));
+}
+
+static bool is_rule_of_words(enum choose_rule rule)
+{
+	return rule == RULE_ONESHOT || rule == RULE_DEFAULT || rule == RULE_POLICY;
+}
+
 static void chain_of_record(struct story *s)
 {
 	struct span record = span_of(s->facts.record), value;
@@ -74,14 +90,20 @@ static void chain_of_record(struct story *s)
 	if (boot_record_get(record, SPAN("reason"), &value))
 		choose_rule_parse(value, &s->chosen);
 	for (enum choose_rule r = RULE_ONESHOT; r <= RULE_POLICY; r++) {
+		if (s->facts.from_words && !is_rule_of_words(r))
+			continue;
 		if (boot_record_rule(record, r, &value, &outcome))
 			set_link(s, r, value, choose_outcome_name(outcome), outcome_text(r, outcome, value));
 		else
 			set_link(s, r, SPAN_NONE, choose_outcome_name(OUTCOME_NOT_SET),
 				 xstrdup("nothing wanted"));
 	}
-	set_unasked_link(s, RULE_ORDER);
-	set_unasked_link(s, RULE_LAST_RESORT);
+	if (s->facts.from_words) {
+		chain_of_words(s);
+	} else {
+		set_unasked_link(s, RULE_ORDER);
+		set_unasked_link(s, RULE_LAST_RESORT);
+	}
 	if (s->chosen == RULE_MENU)
 		set_link(s, RULE_MENU, SPAN_NONE, choose_outcome_name(OUTCOME_CHOSEN),
 			 xstrdup("somebody picked the entry, whatever was wanted"));
@@ -153,7 +175,7 @@ static void read_story(const struct options *o, struct story *s)
 		.boot_id = system_boot_id(o),
 		.chosen = N_RULES,
 	};
-	boot_facts_read(&s->facts);
+	boot_facts_read(o, &s->facts);
 	state_open(o, &s->state);
 	s->has_trial = trial_read(&s->state, &s->trial) == 0;
 	find_last_trial(s);
@@ -162,6 +184,8 @@ static void read_story(const struct options *o, struct story *s)
 		s->has_set = entry_set_load(o, &places, &s->set) == 0;
 		places_free(&places);
 	}
+	if (s->has_set)
+		boot_facts_complete(o, &s->set, &s->facts);
 	if (s->facts.record)
 		chain_of_record(s);
 	else if (s->facts.entry)

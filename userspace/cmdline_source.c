@@ -5,6 +5,7 @@
 #include <granule/cmdline.h>
 #include <granule/env_block.h>
 
+#include "boot_words.h"
 #include "cmdline_source.h"
 #include "system.h"
 
@@ -32,26 +33,14 @@ static char *one_line(const char *text)
 /* Drops words that belong to one boot by one loader; says so unless `quiet`. */
 static char *without_loader_words(char *taken, bool quiet)
 {
-	static const char *const words[] = { "BOOT_IMAGE", "initrd" };
+	struct strings gone = { 0 };
+	char *line = boot_words_remove(taken, &gone);
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		size_t size = strlen(taken) + 1;
-		char *line = xalloc(size);
-		struct text t = text_in(line, size);
-		struct span value;
-
-		if (!cmdline_get(span_of(taken), span_of(words[i]), &value)) {
-			free(line);
-			continue;
-		}
-		if (!quiet)
-			complain("%s=%.*s is left out of the command line: it belongs to one boot", words[i],
-				 (int)value.n, value.p);
-		cmdline_remove(span_of(taken), span_of(words[i]), &t);
-		free(taken);
-		taken = line;
-	}
-	return taken;
+	for (size_t i = 0; i < gone.n && !quiet; i++)
+		complain("%s is left out of the command line: it belongs to one boot", gone.items[i]);
+	strings_free(&gone);
+	free(taken);
+	return line;
 }
 
 static char *no_options(const struct options *o)

@@ -18,8 +18,7 @@ static const char *release_part(const char *file_name)
 	return NULL;
 }
 
-/* Kept by packagers beside the real ones: files before, after and amid an update, and rescue images. */
-static bool is_spare(const char *release)
+bool kernels_is_spare(const char *release)
 {
 	static const char *const endings[] = { ".old",      ".bak",     ".dpkg-new", ".dpkg-old", ".dpkg-tmp",
 					       ".dpkg-bak", ".rpmsave", ".rpmnew",   ".rpmorig",  ".tmp" };
@@ -55,7 +54,7 @@ int kernels_find(const struct options *o, struct kernel_files *ret)
 	}
 	while ((d = readdir(dir))) {
 		const char *release = release_part(d->d_name);
-		if (release && !is_spare(release))
+		if (release && !kernels_is_spare(release))
 			add(ret, path_join(folder, d->d_name), release);
 	}
 	if (!ret->n) {

@@ -23,6 +23,10 @@ int kernels_find(const struct options *o, struct kernel_files *ret);
 void kernels_from_option(const struct options *o, struct kernel_files *ret);
 void kernels_free(struct kernel_files *list);
 
+/* Whether a release is one of those that packagers keep beside the real ones: files before, after and amid an
+ * update, and rescue images. */
+bool kernels_is_spare(const char *release);
+
 /* The initrd that goes with a kernel, by its full release string; NULL if there is none. *ret_expected is the
  * path of the usual kind, for a message; to be freed. */
 char *kernels_initrd(const struct options *o, const char *name, char **ret_expected);

@@ -62,6 +62,8 @@ const struct command commands[] = {
 	{ "history", "", "what was booted, and what came of it", 0, 0, "l", cmd_history },
 	/* For granule-disarm.service. */
 	{ "disarm", "[WAY]", NULL, 0, 1, "n", cmd_disarm },
+	/* For /etc/grub.d/09_granule. */
+	{ "grub", "[menu|bls]", NULL, 0, 1, "", cmd_grub },
 	{ NULL, NULL, NULL, 0, 0, NULL, NULL },
 };
 

@@ -38,6 +38,7 @@ int cmd_verify(const struct options *o);
 int cmd_rollback(const struct options *o);
 int cmd_why(const struct options *o);
 int cmd_history(const struct options *o);
+int cmd_grub(const struct options *o);
 int cmd_disarm(const struct options *o);
 int cmd_register(const struct options *o);
 int cmd_unregister(const struct options *o);

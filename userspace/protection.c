@@ -4,12 +4,12 @@
 #include "trial_entry.h"
 #include "system.h"
 
-void protection_read(const struct options *o, struct protection *ret)
+void protection_read(const struct options *o, const struct entry_set *set, struct protection *ret)
 {
 	struct state state;
 
 	*ret = (struct protection){
-		.selected = boot_facts_entry(),
+		.selected = boot_facts_entry(o, set),
 		.release = system_release(o),
 	};
 	state_open(o, &state);
@@ -30,7 +30,8 @@ void protection_free(struct protection *p)
 /* Whether an id is the entry's, also one with a counter, as systemd-boot has them up to version 257. */
 static bool is(const struct entry *e, const char *id)
 {
-	return id && entry_matches(e, span_of(id));
+	/* In a title of GRUB's a sign of a pattern is a letter. */
+	return id && (span_equal_nocase(e->id, span_of(id)) || entry_matches(e, span_of(id)));
 }
 
 bool protection_runs(const struct protection *p, const struct entry *e)

@@ -15,7 +15,7 @@ struct protection {
 };
 
 /* Reads the state without a lock. What is damaged is said, and protects nothing. */
-void protection_read(const struct options *o, struct protection *ret);
+void protection_read(const struct options *o, const struct entry_set *set, struct protection *ret);
 void protection_free(struct protection *p);
 
 /* Whether an entry is the one that runs, or the one that the running trial entry was copied from; where that

@@ -58,6 +58,14 @@ static char *text_field(struct fields *f, const char *name, bool or_null)
 	return f->bad ? NULL : xstrdup(text);
 }
 
+/* One that earlier versions did not write. */
+static char *optional_text_field(struct fields *f, const char *name)
+{
+	json_object *value;
+
+	return json_object_object_get_ex(f->record, name, &value) ? text_field(f, name, true) : NULL;
+}
+
 static bool bool_field(struct fields *f, const char *name)
 {
 	return json_object_get_boolean(field(f, name, json_type_boolean, false));
@@ -226,6 +234,7 @@ void trial_free(struct trial *t)
 	free(t->target);
 	free(t->entry);
 	free(t->file);
+	free(t->words);
 	free(t->release);
 	free(t->boot_id);
 	free(t->judged_in);
@@ -248,6 +257,7 @@ int trial_read(struct state *s, struct trial *ret)
 	ret->target = text_field(&f, "target", false);
 	ret->entry = text_field(&f, "entry", false);
 	ret->file = text_field(&f, "file", true);
+	ret->words = optional_text_field(&f, "words");
 	ret->volume = word_field(&f, "volume", volume_words, N_WORDS(volume_words));
 	ret->page_size = page_size_field(&f, "page_size");
 	ret->release = text_field(&f, "release", true);
@@ -282,6 +292,7 @@ int trial_write(struct state *s, const struct trial *t)
 	json_object_object_add(o, "target", json_text(t->target));
 	json_object_object_add(o, "entry", json_text(t->entry));
 	json_object_object_add(o, "file", json_text(t->file));
+	json_object_object_add(o, "words", json_text(t->words));
 	json_object_object_add(o, "volume", json_word(volume_words[t->volume]));
 	json_object_object_add(o, "page_size", json_page_size(t->page_size));
 	json_object_object_add(o, "release", json_text(t->release));

@@ -49,9 +49,11 @@ enum trial_stage {
 
 struct trial {
 	enum trial_stage stage;
-	char *target;             /* id of the entry that is tried, and promoted */
-	char *entry;              /* id that the one-shot names: its trial entry, or itself */
-	char *file;               /* of the trial entry, on its partition; NULL if it has none of its own */
+	char *target; /* id of the entry that is tried, and promoted */
+	char *entry;  /* id that the one-shot names: its trial entry, or itself */
+	char *file;   /* of the trial entry, on its partition; NULL if it has none of its own */
+	char *words;  /* that the loader adds to the command line of its boot, trial_words_mark() among them;
+			 NULL  if it adds none */
 	enum entry_volume volume; /* of it */
 	enum page_size page_size;
 	char *release;

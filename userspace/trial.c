@@ -4,6 +4,9 @@
 #include <strings.h>
 #include <time.h>
 
+#include <granule/cmdline.h>
+
+#include "grub/grub.h"
 #include "history.h"
 #include "identity.h"
 #include "loaders/loader.h"
@@ -24,9 +27,34 @@ bool trial_is_named(const struct trial *t, struct span pattern)
 	return entry_matches(&e, pattern);
 }
 
+/* The mark of the trial whose words wait beside the one-shot of GRUB's, to be freed; NULL. */
+static char *waiting_mark(const struct change *c)
+{
+	_cleanup_free_ char *words = c->set.grub ? grub_block_get(&c->set.grub->own, GRUB_ENV_OPTIONS) : NULL;
+	struct span mark;
+
+	return words && cmdline_get(span_of(words), SPAN(GRUB_WORD_TRIAL), &mark) ? xstrndup(mark) : NULL;
+}
+
+static bool is_own_mark(const struct trial *t, const char *mark)
+{
+	return mark && t->words && span_equal(trial_words_mark(t), span_of(mark));
+}
+
 bool trial_is_armed(const struct change *c, const struct trial *t)
 {
-	return trial_is_named(t, c->set.input.oneshot);
+	_cleanup_free_ char *mark = t->words ? waiting_mark(c) : NULL;
+
+	/* Without its words the one-shot is somebody else's, for the same entry. */
+	return trial_is_named(t, c->set.input.oneshot) && (!t->words || is_own_mark(t, mark));
+}
+
+int trial_arm(struct change *c, const struct trial *t)
+{
+	const struct loader *loader = loader_of(&c->set);
+
+	return t->words && loader->arm_with ? loader->arm_with(c, t->entry, t->words)
+					    : loader->arm(c, t->entry);
 }
 
 int trial_clear(struct change *c, const struct trial *t)
@@ -66,6 +94,11 @@ int trial_sweep(struct change *c, const struct trial *keep)
 			result = r;
 	}
 	identity_free(&own);
+	_cleanup_free_ char *mark = waiting_mark(c);
+	if (mark && !(keep && is_own_mark(keep, mark))) {
+		int r = loader_of(&c->set)->disarm(c);
+		result = r < 0 ? r : result;
+	}
 	return result;
 }
 

@@ -20,6 +20,9 @@ bool trial_is_named(const struct trial *t, struct span pattern);
 /* Whether the one-shot of the trial waits where the loader would find it. */
 bool trial_is_armed(const struct change *c, const struct trial *t);
 
+/* Arms its one-shot, with its words. Returns 0 or -errno after one printed line. */
+int trial_arm(struct change *c, const struct trial *t);
+
 /* Removes its one-shot, if it is that which waits, and its entry. Returns 0 or -errno after printed lines. */
 int trial_clear(struct change *c, const struct trial *t);
 

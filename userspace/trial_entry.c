@@ -7,21 +7,40 @@
 #include <granule/keyval.h>
 
 #include "entry_read.h"
+#include "grub/grub.h"
 #include "identity.h"
+#include "loaders/loader.h"
 #include "safe_file.h"
 #include "trial_entry.h"
 
 #define ENTRIES "loader/entries"
 #define SUFFIX "-trial"
+/* GRUB sorts by the package name in front of version and release, as rpm does: capitals are the oldest. */
+#define GRUB_PREFIX "A-trial-"
 
 bool trial_entry_possible(const struct entry *target)
 {
 	return target->type == ENTRY_TYPE1;
 }
 
+/* Only an entry that tells its id on the command line takes words. */
+bool trial_words_possible(const struct change *c, const struct entry *target)
+{
+	struct span value;
+
+	return target->type == ENTRY_MENU && loader_of(&c->set)->arm_with &&
+	       c->set.grub->own.kind != GRUB_BLOCK_NONE &&
+	       cmdline_get(target->bls.options, SPAN(GRUB_WORD_ENTRY), &value);
+}
+
+static bool has_grub_name(const char *id)
+{
+	return strncmp(id, GRUB_PREFIX, strlen(GRUB_PREFIX)) == 0 && id[strlen(GRUB_PREFIX)];
+}
+
 bool trial_entry_has_id(const char *id)
 {
-	return id && span_ends_nocase(span_of(id), SPAN(SUFFIX ".conf"));
+	return id && (has_grub_name(id) || span_ends_nocase(span_of(id), SPAN(SUFFIX ".conf")));
 }
 
 char *trial_entry_target(const char *id)
@@ -30,15 +49,9 @@ char *trial_entry_target(const char *id)
 
 	if (!trial_entry_has_id(id))
 		return NULL;
+	if (has_grub_name(id))
+		return xstrdup(id + strlen(GRUB_PREFIX));
 	return xprintf("%.*s.conf", (int)(strlen(id) - end), id);
-}
-
-/* "NAME-trial" for the target "NAME.conf". */
-static char *trial_name(const struct entry *target)
-{
-	struct span name = target->counter.name;
-
-	return xprintf("%.*s" SUFFIX, (int)name.n, name.p);
 }
 
 /* Words behind "--" are init's. */
@@ -74,31 +87,110 @@ static bool reboots_on_panic(struct span line)
 	return strtol(text, NULL, 0) != 0;
 }
 
-/* Command line of the trial; NULL after one printed line. */
-static char *trial_options(const struct settings *s, const struct entry *target)
+static void complain_long(const struct entry *target, const char *words, int error)
 {
-	_cleanup_free_ char *line = with_words(target->bls.options, s->trial_options);
-	size_t size = strlen(line) + 32;
-	_cleanup_free_ char *seconds = xprintf("%u", s->panic_s);
-	char *options = xalloc(size);
-	struct text t = text_in(options, size);
-	int error = 0;
+	complain("%.*s: %s cannot be added to its command line: %s", (int)target->id.n, target->id.p, words,
+		 error_text(error));
+}
 
-	if (reboots_on_panic(span_of(line)))
-		text_add(&t, span_of(line));
-	else
-		error = cmdline_set(span_of(line), SPAN("panic"), span_of(seconds), &t);
+/* Sets a word of a line, which it takes; NULL after one printed line. */
+static char *set_word(const struct entry *target, char *taken, const char *name, const char *value)
+{
+	size_t size = strlen(taken) + strlen(name) + strlen(value) + 8;
+	char *line = xalloc(size);
+	struct text t = text_in(line, size);
+	int error = cmdline_set(span_of(taken), span_of(name), span_of(value), &t);
+
+	free(taken);
 	if (!error && t.n > CMDLINE_MAX)
 		error = ERROR_SPACE;
-	if (!error) {
-		options[t.n] = 0;
-		return options;
-	}
-	complain("%.*s: panic=%s cannot be added to its command line: %s", (int)target->id.n, target->id.p,
-		 seconds, error_text(error));
-	free(options);
+	if (!error)
+		return line;
+	_cleanup_free_ char *word = xprintf("%s=%s", name, value);
+	complain_long(target, word, error);
+	free(line);
 	return NULL;
 }
+
+/* Command line of the trial's entry `id`; NULL after one printed line. */
+static char *trial_options(const struct settings *s, const struct entry *target, const char *id)
+{
+	_cleanup_free_ char *seconds = xprintf("%u", s->panic_s);
+	char *line = with_words(target->bls.options, s->trial_options);
+
+	if (!reboots_on_panic(span_of(line)))
+		line = set_word(target, line, "panic", seconds);
+	/* GRUB does not say what it booted. */
+	if (line && target->volume == VOLUME_SYSTEM) {
+		_cleanup_free_ char *value = xprintf("%s,%s", id, page_size_word(target->page_size));
+		line = set_word(target, line, GRUB_WORD_ENTRY, value);
+	}
+	if (!line || strlen(line) <= CMDLINE_MAX)
+		return line;
+	complain_long(target, s->trial_options, ERROR_SPACE);
+	free(line);
+	return NULL;
+}
+
+/* ---- words in place of an entry ---- */
+
+#define MARK_LENGTH 8
+
+static char *mark_word(const struct trial *t)
+{
+	const char *id = t->boot_id ? t->boot_id : "0";
+
+	return xprintf(GRUB_WORD_TRIAL "=%.*s", MARK_LENGTH, id);
+}
+
+struct span trial_words_mark(const struct trial *t)
+{
+	struct span mark;
+
+	return t->words && cmdline_get(span_of(t->words), SPAN(GRUB_WORD_TRIAL), &mark) ? mark : SPAN_NONE;
+}
+
+void trial_words_renew(struct trial *t)
+{
+	if (!t->words)
+		return;
+	_cleanup_free_ char *old = t->words, *mark = mark_word(t);
+	size_t size = strlen(old) + strlen(mark) + 2;
+	struct span value = { mark + strlen(GRUB_WORD_TRIAL "="),
+			      strlen(mark) - strlen(GRUB_WORD_TRIAL "=") };
+	char *words = xalloc(size);
+	struct text text = text_in(words, size);
+
+	cmdline_set(span_of(old), SPAN(GRUB_WORD_TRIAL), value, &text);
+	t->words = words;
+}
+
+/* GRUB hands over each word as it is, and knows no quotes in them. Returns 0 or -errno after one printed
+ * line. */
+static int plan_words(const struct settings *s, const struct entry *target, struct trial *t)
+{
+	_cleanup_free_ char *line = with_words(target->bls.options, s->trial_options), *mark = mark_word(t);
+	_cleanup_free_ char *panic =
+		reboots_on_panic(span_of(line)) ? xstrdup("") : xprintf("panic=%u ", s->panic_s);
+	const char *own = s->trial_options;
+
+	if (strpbrk(own, "\"'\\$*?[")) {
+		complain("trial-options of granule.conf: GRUB cannot hand over quotes, backslashes, '$' and "
+			 "signs of patterns: leave them out");
+		return -EINVAL;
+	}
+	t->entry = xstrndup(target->id);
+	t->words = xprintf("%s%s%s%s", own, *own ? " " : "", panic, mark);
+	/* GRUB adds which rule has chosen which entry. */
+	if (target->bls.options.n + strlen(t->words) + target->id.n + strlen(GRUB_WORD_CHOSEN "=oneshot:") +
+		    2 <=
+	    CMDLINE_MAX)
+		return 0;
+	complain_long(target, t->words, ERROR_SPACE);
+	return -EINVAL;
+}
+
+/* ---- an entry of its own ---- */
 
 /* The text of the target with another title and command line; all other lines stay, whoever knows them. */
 static char *entry_text(const struct entry *target, const char *options, const struct identity *own)
@@ -133,33 +225,61 @@ static char *entry_text(const struct entry *target, const char *options, const s
 	return text;
 }
 
-int trial_entry_plan(const struct options *o, const struct settings *s, const struct entry *target,
+/* "NAME-trial" for the target "NAME.conf". */
+static char *trial_name(const struct entry *target)
+{
+	struct span name = target->counter.name;
+
+	return xprintf("%.*s" SUFFIX, (int)name.n, name.p);
+}
+
+/* "NAME-trial+0.conf", or for GRUB one that sorts last; the id is made of it. */
+static char *file_name(const struct entry *target, char **ret_id)
+{
+	if (target->volume == VOLUME_SYSTEM) {
+		*ret_id = xprintf(GRUB_PREFIX "%.*s", (int)target->id.n, target->id.p);
+		return xprintf("%s.conf", *ret_id);
+	}
+	_cleanup_free_ char *name = trial_name(target);
+	*ret_id = xprintf("%s.conf", name);
+	for (char *p = *ret_id; *p; p++)
+		*p = char_lower(*p);
+	return xprintf("%s+0.conf", name);
+}
+
+static int plan_file(const struct change *c, const struct settings *s, const struct entry *target,
 		     struct trial *t, char **ret_text)
 {
-	*ret_text = NULL;
-	if (!trial_entry_possible(target)) {
-		t->entry = xstrndup(target->id);
-		return 0;
-	}
-	_cleanup_free_ char *name = trial_name(target), *options = trial_options(s, target);
+	_cleanup_free_ char *id = NULL, *file = file_name(target, &id);
+	_cleanup_free_ char *options = trial_options(s, target, id);
+	struct identity own;
+
 	if (!options)
 		return -EINVAL;
-	char *file = xprintf("%s+0.conf", name);
 	if (!bls_file_name_valid(span_of(file))) {
 		complain("%s: not a name for an entry (ASCII letters, digits and +-_. only, at most 255)",
 			 file);
-		free(file);
 		return -EINVAL;
 	}
-	t->entry = xprintf("%s.conf", name);
-	for (char *p = t->entry; *p; p++)
-		*p = char_lower(*p);
+	t->entry = id;
 	t->file = file;
 	t->volume = target->volume;
-	struct identity own;
-	identity_read(o, &own);
+	id = file = NULL;
+	identity_read(c->o, &own);
 	*ret_text = entry_text(target, options, &own);
 	identity_free(&own);
+	return 0;
+}
+
+int trial_entry_plan(const struct change *c, const struct settings *s, const struct entry *target,
+		     struct trial *t, char **ret_text)
+{
+	*ret_text = NULL;
+	if (trial_entry_possible(target))
+		return plan_file(c, s, target, t, ret_text);
+	if (trial_words_possible(c, target))
+		return plan_words(s, target, t);
+	t->entry = xstrndup(target->id);
 	return 0;
 }
 
@@ -167,6 +287,8 @@ static char *entries_folder(const struct change *c, const struct trial *t)
 {
 	const char *partition = places_folder(&c->places, t->volume);
 
+	if (t->volume == VOLUME_SYSTEM)
+		return c->set.grub && c->set.grub->bls_entries ? xstrdup(c->set.grub->bls_entries) : NULL;
 	return partition ? path_join(partition, ENTRIES) : NULL;
 }
 
@@ -177,6 +299,9 @@ static bool is_file_of(const struct trial *t, const char *file_name)
 	char id[NAME_MAX + 1];
 	struct text text = text_in(id, sizeof(id));
 
+	/* GRUB knows no counters, and tells capitals apart. */
+	if (t->volume == VOLUME_SYSTEM)
+		return strcmp(file_name, t->file) == 0;
 	if (!boot_counter_parse(span_of(file_name), &counter))
 		return false;
 	boot_counter_id(&counter, &text);

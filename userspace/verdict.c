@@ -160,7 +160,8 @@ void verdict_judge(const struct options *o, const struct boot_facts *facts, enum
 	if (!facts->record) {
 		/* Another loader, or none that talks: the stored policy is all there is to go by. */
 		policy = variable_get(VENDOR_GRANULE, "GranulePolicy");
-		v->expected = page_size_parse(span_of(policy));
+		v->expected =
+			facts->policy != PAGE_SIZE_UNKNOWN ? facts->policy : page_size_parse(span_of(policy));
 		v->asked = v->expected != PAGE_SIZE_UNKNOWN;
 	}
 	bool told = expected != PAGE_SIZE_UNKNOWN;

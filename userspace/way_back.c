@@ -8,6 +8,7 @@
 #include <granule/cmdline.h>
 
 #include "firmware_next.h"
+#include "grub/grub.h"
 #include "identity.h"
 #include "image_file.h"
 #include "loaders/loader.h"
@@ -161,6 +162,43 @@ static void check_oneshot(const struct check *k)
 		    obstacle);
 }
 
+/* ---- a kernel that GRUB cannot load ---- */
+
+static const char *mkconfig(const struct check *k)
+{
+	return k->c->set.grub->mkconfig ? k->c->set.grub->mkconfig : "update-grub";
+}
+
+/* What makes grub.cfg lead back, and take words. Good until the next call. */
+static const char *how_to_have_lines(const struct check *k)
+{
+	static char text[300];
+	_cleanup_free_ char *script = below_root(k, "etc/grub.d/09_granule");
+
+	if (k->c->set.grub->facts.granule_version.n)
+		snprintf(text, sizeof(text),
+			 "try the entry of granule's that starts this kernel ('granule list')");
+	else if (access(script, X_OK) == 0)
+		snprintf(text, sizeof(text), "run '%s', which takes up /etc/grub.d/09_granule", mkconfig(k));
+	else
+		snprintf(text, sizeof(text), "install /etc/grub.d/09_granule and run '%s'", mkconfig(k));
+	return text;
+}
+
+/* GRUB goes on with what `fallback` names, and without it waits at its menu. */
+static void check_fallback(const struct check *k)
+{
+	const struct grub *grub = k->c->set.grub;
+
+	if (!grub || !grub->cfg_text || strstr(grub->cfg_text, "fallback=") || has_screen(k->c->o))
+		return;
+	add(k, WARNING, "no-fallback",
+	    "nobody sits in front of this machine, and %s names no fallback: if GRUB cannot load the kernel "
+	    "it "
+	    "waits at its menu for ever; %s",
+	    grub->cfg_path, how_to_have_lines(k));
+}
+
 /* ---- a kernel that panics ---- */
 
 static char *image_path(const struct check *k, const struct entry *e)
@@ -195,6 +233,13 @@ static void check_panic(const struct check *k, bool own_entry)
 
 	if (own_entry || (given ? strtol(text, NULL, 0) != 0 : built_panic_timeout(k) != 0))
 		return;
+	if (k->target->type == ENTRY_MENU) {
+		add(k, WARNING, "no-panic-reboot",
+		    "%s: its kernel stands still after a panic, and nothing can be added to its command line "
+		    "for a trial: %s, or add panic=10 to GRUB_CMDLINE_LINUX and run '%s'",
+		    loaded(k->target)->id, how_to_have_lines(k), mkconfig(k));
+		return;
+	}
 	add(k, WARNING, "no-panic-reboot",
 	    "%s: its kernel stands still after a panic, and the command line of an image cannot be changed "
 	    "for a trial: "
@@ -411,6 +456,7 @@ void way_back_check(const struct change *c, const struct verified *v, const stru
 	check_esp(&k);
 	check_state(&k);
 	check_same_system(&k);
+	check_fallback(&k);
 	check_panic(&k, own_entry);
 	check_sysctl(&k);
 	check_watchdog(&k);

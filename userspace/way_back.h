@@ -21,8 +21,8 @@ struct findings {
 };
 
 /* Looks at the default, the loader, firmware, and what restarts a machine that hangs. `target` is what is to
- * be tried; `own_entry`: it gets an entry of its own, with panic= on its command line. Facts of the system
- * are those below --root. Fills *ret; nothing found is an empty list. */
+ * be tried; `own_entry`: it gets an entry of its own, or words of the loader's, with panic= among them. Facts
+ * of the system are those below --root. Fills *ret; nothing found is an empty list. */
 void way_back_check(const struct change *c, const struct verified *v, const struct settings *s,
 		    const struct entry *target, bool own_entry, struct findings *ret);
 

@@ -231,6 +231,18 @@ def test_a_grub_cfg_that_cannot_be_read_is_one_clear_line(tree):
     refused(tree, str(path), "larger than 64 MiB")
 
 
+def test_a_grub_cfg_that_only_root_may_read_is_not_taken_for_none(debian):
+    if not shutil.which("setpriv"):
+        pytest.skip("missing: setpriv")
+    (debian.root / "boot/grub").chmod(0)
+    done = subprocess.run(["setpriv", "--bounding-set=-dac_override,-dac_read_search", ASAN, debian.root, "show"],
+                          capture_output=True, text=True)
+    if "setpriv:" in done.stderr:
+        pytest.skip("no right to drop rights here")
+    (debian.root / "boot/grub").chmod(0o700)
+    assert done.returncode == 1 and done.stderr == f"granule: {debian.root}/boot/grub/grub.cfg: Permission denied\n"
+
+
 def test_an_empty_or_binary_grub_cfg_is_found_all_the_same(debian):
     for content in (b"", b"\0" * 5000, bytes(range(256)) * 50, b"menuentry 'x", b"blscfg granule_env_path=" + b"{" * 999):
         debian.write("boot/grub/grub.cfg", content)
@@ -520,7 +532,7 @@ def test_where_a_file_lies_on_the_disk_is_asked_of_the_file_system(tree):
     assert found["plain"] == found["link"] == "none"
     assert found["inline"] == f"{path}/inline is stored inside of its inode, which GRUB cannot write"
     assert found["sparse"] == f"{path}/sparse has holes (is sparse), which GRUB cannot write"
-    assert "no place on the disk" in found["unwritten"] and found["pipe"] == f"{path}/pipe is no plain file"
+    assert "without a place on the disk" in found["unwritten"] and found["pipe"] == f"{path}/pipe is no plain file"
 
 
 # ---- the area of btrfs ----

@@ -12,4 +12,6 @@ image=/boot/vmlinuz-$release
 # Packages are configured with a PATH that may leave out where it was installed.
 PATH=$PATH:/usr/local/bin
 command -v granule >/dev/null 2>&1 || exit 0
+# Where GRUB reads the initrd itself there is nothing to do.
+export GRANULE_INITRD_HOOK=1
 exec granule register --hook --kernel "$image"

@@ -91,14 +91,15 @@ static void look_on_esp(const struct options *o, const char *esp, struct on_esp 
 		free(names);
 }
 
-/* Path of boot/FOLDER/grub.cfg, symlinks resolved; NULL if it is not there. */
+/* Path of boot/FOLDER/grub.cfg, symlinks resolved; NULL if it is not there. One that may not be looked at is
+ * there: some distributions keep all of the folder to root. */
 static char *in_boot(const struct options *o, const char *folder)
 {
 	_cleanup_free_ char *name = xprintf("/boot/%s/grub.cfg", folder);
 	char *path = root_path_resolve(o->root, name);
 
-	if (path && path_exists(path))
-		return path;
+	if (path ? path_exists(path) : errno == EACCES)
+		return path ? path : path_join(o->root, name);
 	free(path);
 	return NULL;
 }

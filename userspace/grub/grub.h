@@ -22,6 +22,9 @@
 	"granule.entry" /* ID,SIZE: the menu entry that was started, and the page size it is to have */
 #define GRUB_WORD_CHOSEN "granule.chosen" /* RULE:ID, by which rule which entry was to be started */
 #define GRUB_WORD_FAILED "granule.failed" /* id that could not be started in this boot */
+#define GRUB_WORD_TRIAL                                                                           \
+	"granule.trial" /* among the words of a one-shot: the trial that it was armed for, struct \
+			   trial.words */
 
 enum grub_block_kind {
 	GRUB_BLOCK_NONE,

@@ -53,6 +53,9 @@ const struct entry *grub_resolve(const struct entry_set *set, struct span spec);
  * if none or several fit. */
 const struct entry *grub_booted(const struct entry_set *set, const char *cmdline);
 
+/* Whether two entries start the same kernel with the same options: GRUB's menu has many of them twice. */
+bool grub_boots_same(const struct entry *a, const struct entry *b);
+
 /* ---- for the files that read the menu ---- */
 
 struct grub_kernels;

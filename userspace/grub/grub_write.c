@@ -51,16 +51,16 @@ static bool has_option(const char *options, const char *option)
 static const char *extent_problem(uint32_t flags)
 {
 	if (flags & FIEMAP_EXTENT_DATA_ENCRYPTED)
-		return "is encrypted";
+		return "is encrypted, which GRUB cannot write";
 	/* The mark of data that another kind of container holds stands for compression as well. */
 	if (flags & (FIEMAP_EXTENT_DATA_INLINE | FIEMAP_EXTENT_DATA_TAIL))
-		return "is stored inside of its inode";
+		return "is stored inside of its inode, which GRUB cannot write";
 	if (flags & FIEMAP_EXTENT_ENCODED)
-		return "is compressed";
+		return "is compressed, which GRUB cannot write";
 	if (flags & (FIEMAP_EXTENT_UNWRITTEN | FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC))
-		return "has bytes that have no place on the disk";
+		return "has bytes without a place on the disk, which GRUB cannot write";
 	if (flags & FIEMAP_EXTENT_SHARED)
-		return "shares its place on the disk with another file";
+		return "shares its place on the disk with another file, which GRUB would change as well";
 	return NULL;
 }
 
@@ -78,7 +78,7 @@ static const char *placement_problem(int fd, uint64_t size)
 	int attributes = 0;
 
 	if (ioctl(fd, FS_IOC_GETFLAGS, &attributes) == 0 && (attributes & FS_COMPR_FL))
-		return "is compressed";
+		return "is compressed, which GRUB cannot write";
 	if (ioctl(fd, FS_IOC_FIEMAP, &map) < 0)
 		return NULL;
 	for (uint32_t i = 0; i < map.head.fm_mapped_extents && i < MAX_EXTENTS; i++) {
@@ -91,7 +91,7 @@ static const char *placement_problem(int fd, uint64_t size)
 			break;
 		end = e->fe_logical + e->fe_length;
 	}
-	return end < size ? "has holes (is sparse)" : NULL;
+	return end < size ? "has holes (is sparse), which GRUB cannot write" : NULL;
 }
 
 /* The same by path, as a phrase; a file that is not there yet will be a plain one. */
@@ -105,7 +105,7 @@ static char *file_problem(const char *path)
 	if (!S_ISREG(st.st_mode))
 		return xprintf("%s is no plain file", path);
 	const char *problem = placement_problem(fd, (uint64_t)st.st_size);
-	return problem ? xprintf("%s %s, which GRUB cannot write", path, problem) : NULL;
+	return problem ? xprintf("%s %s", path, problem) : NULL;
 }
 
 static char *mount_problem(const struct options *o, const char *path, const struct grub_mount *mount)

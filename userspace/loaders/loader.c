@@ -61,7 +61,7 @@ int loader_follow_policy(struct change *c)
 
 	if (!loader->follow_policy || c->set.policy == PAGE_SIZE_UNKNOWN)
 		return 0;
-	protection_read(c->o, &protection);
+	protection_read(c->o, &c->set, &protection);
 	if (protection_trial_pending(&protection)) {
 		complain("a trial is under way: the default stays as it is until then");
 	} else {
