@@ -249,7 +249,7 @@ int cmd_grub(const struct options *o)
 		print_json(&a);
 	else if (r == 0)
 		print_lines(&a);
-	grub_kernels_free(&a.kernels);
+	grub_found_free(&a.kernels);
 	if (a.has_set)
 		entry_set_free(&a.set);
 	if (a.has_places)

@@ -293,7 +293,7 @@ void grub_kernels_find(const struct options *o, enum page_size first, const char
 	resolve(ret, avoid);
 }
 
-void grub_kernels_free(struct grub_kernels *list)
+void grub_found_free(struct grub_kernels *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		struct grub_kernel *k = list->items[i];

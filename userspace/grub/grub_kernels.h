@@ -34,6 +34,6 @@ struct grub_kernels {
  * for, NULL if there is none. */
 void grub_kernels_find(const struct options *o, enum page_size first, const char *avoid,
 		       struct grub_kernels *ret);
-void grub_kernels_free(struct grub_kernels *list);
+void grub_found_free(struct grub_kernels *list);
 
 #endif
