@@ -49,19 +49,34 @@ static const char *plain(const char *id)
 }
 
 struct words {
-	char *entry, *chosen, *failed; /* ids; NULL */
+	char *entry, *chosen;  /* ids; NULL */
+	struct strings failed; /* ids, in the order in which they were tried */
 	enum page_size size;
 	enum choose_rule rule; /* that chose; N_RULES if none is told */
 };
+
+/* One for each that could not be loaded. */
+static void read_failures(const char *cmdline, struct strings *ret)
+{
+	struct cmdline_word found;
+	size_t pos = 0;
+
+	while (cmdline_next(span_of(cmdline), &pos, &found) && !span_equal(found.text, SPAN("--")))
+		if (span_equal(found.name, SPAN(GRUB_WORD_FAILED)) && found.value.n) {
+			_cleanup_free_ char *id = xstrndup(found.value);
+			unescape(id);
+			strings_add(ret, xstrdup(plain(id)));
+		}
+}
 
 static void read_words(const char *cmdline, struct words *w)
 {
 	*w = (struct words){
 		.entry = word(cmdline, GRUB_WORD_ENTRY),
 		.chosen = word(cmdline, GRUB_WORD_CHOSEN),
-		.failed = word(cmdline, GRUB_WORD_FAILED),
 		.rule = N_RULES,
 	};
+	read_failures(cmdline, &w->failed);
 	char *comma = w->entry ? strrchr(w->entry, ',') : NULL;
 	char *colon = w->chosen ? strchr(w->chosen, ':') : NULL;
 
@@ -109,26 +124,22 @@ static void add_choice(struct text *t, const struct words *w)
 {
 	bool as_chosen = w->rule != N_RULES && is_chosen(w);
 	enum choose_rule reason = as_chosen ? w->rule : RULE_MENU;
-	_cleanup_free_ char *explain = xprintf(
-		"%s%s%s",
-		reason == RULE_LAST_RESORT ? "the entry that was verified last" : choose_rule_title(reason),
-		w->failed ? "; GRUB could not load " : "", w->failed ? plain(w->failed) : "");
+	const char *failed = w->failed.n ? w->failed.items[w->failed.n - 1] : NULL;
+	_cleanup_free_ char *explain = xprintf("%s%s%s",
+					       reason == RULE_LAST_RESORT ? "the entry that was verified last"
+									  : choose_rule_title(reason),
+					       failed ? "; GRUB could not load " : "", failed ? failed : "");
 
 	if (w->rule == N_RULES)
 		return;
-	if (is_same(w->chosen, w->failed)) {
-		/* What was started instead was wanted by nobody, as far as is told. */
-		add_rule(t, w->rule, span_of(plain(w->chosen)), OUTCOME_UNUSABLE);
-		return;
-	}
 	add(t, "reason", "", span_of(choose_rule_name(reason)));
 	add(t, "explain", "", span_of(explain));
 	/* The one-shot is the only choice before a default, and a default the last one before what is good.
 	 */
-	if (w->failed && (w->rule == RULE_DEFAULT || w->rule == RULE_POLICY))
-		add_rule(t, RULE_ONESHOT, span_of(plain(w->failed)), OUTCOME_UNUSABLE);
-	if (w->failed && w->rule == RULE_LAST_RESORT)
-		add_rule(t, RULE_DEFAULT, span_of(plain(w->failed)), OUTCOME_UNUSABLE);
+	if (failed && (w->rule == RULE_DEFAULT || w->rule == RULE_POLICY || w->failed.n > 1))
+		add_rule(t, RULE_ONESHOT, span_of(w->failed.items[0]), OUTCOME_UNUSABLE);
+	if (failed && w->rule == RULE_LAST_RESORT)
+		add_rule(t, RULE_DEFAULT, span_of(failed), OUTCOME_UNUSABLE);
 	if (w->rule == RULE_POLICY)
 		add_rule(t, w->rule, size_word(w->chosen), OUTCOME_CHOSEN);
 	else if (w->rule < RULE_POLICY)
@@ -150,14 +161,14 @@ char *boot_words_record(const char *cmdline)
 		add(&t, "entry", "", span_of(plain(w.entry)));
 		add(&t, "page-size", "", span_of(page_size_word(w.size)));
 		add_choice(&t, &w);
-		if (w.failed) {
-			_cleanup_free_ char *line = xprintf("%s: GRUB could not load it", plain(w.failed));
+		for (size_t i = 0; i < w.failed.n; i++) {
+			_cleanup_free_ char *line = xprintf("%s: GRUB could not load it", w.failed.items[i]);
 			add(&t, "failed", "", span_of(line));
 		}
 	}
 	free(w.entry);
 	free(w.chosen);
-	free(w.failed);
+	strings_free(&w.failed);
 	return record;
 }
 
