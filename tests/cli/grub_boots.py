@@ -163,7 +163,7 @@ class GrubBoots(Boots):
             counted = {**block, "granule_tries": str(int(tries) - 1)} if tries else block
             if not tries or self.save(counted, broken):
                 yield rule, wanted, [f"granule.chosen={rule}:{wanted}"]
-        if block.get("granule_good"):
+        if wanted and block.get("granule_good"):
             yield "good", block["granule_good"], [f"granule.chosen=good:{block['granule_good']}"]
 
     def boot(self, size=None, unloadable=(), broken=False, pick=None, **keywords):

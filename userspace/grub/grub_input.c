@@ -41,8 +41,7 @@ static uint64_t items_in_front(const struct grub_menu *menu)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < menu->n; i++)
-		n += is_child(&menu->nodes[i], SIZE_MAX) && menu->nodes[i].ours &&
-		     menu->nodes[i].kind != GRUB_NODE_AGAIN;
+		n += is_child(&menu->nodes[i], SIZE_MAX) && menu->nodes[i].ours;
 	return n;
 }
 
@@ -165,11 +164,14 @@ static struct span pattern_of(const struct job *j, const char *value, const stru
 	return pattern(j, e ? e->id : span_of(value));
 }
 
+static bool is_readable(const struct grub_block *block)
+{
+	return block->kind != GRUB_BLOCK_NONE && block->exists && !block->problem;
+}
+
 static char *value_of(const struct grub_block *block, struct span name)
 {
-	char *value = block->kind == GRUB_BLOCK_NONE || !block->exists || block->problem
-			      ? NULL
-			      : grub_block_get(block, name);
+	char *value = is_readable(block) ? grub_block_get(block, name) : NULL;
 
 	if (value && !*value) {
 		free(value);
@@ -272,6 +274,18 @@ static void apply_own_oneshot(const struct job *j)
 	j->in->oneshot_not_cleared = j->grub->own.obstacle != NULL;
 }
 
+/* The page size that granule's lines take where their block cannot be read. */
+static enum page_size policy_without_block(const struct grub *grub)
+{
+	static const char setting[] = "set granule_page_size=";
+	const char *found = grub_has_lines(grub) ? strstr(grub->cfg_text, setting) : NULL;
+	struct span word = { found ? found + strlen(setting) : NULL, 0 };
+
+	while (word.p && (char_is_digit(word.p[word.n]) || char_is_alpha(word.p[word.n])))
+		word.n++;
+	return page_size_parse(word);
+}
+
 /* Whether the boots that an unverified default has are used up; GRUB has to count them, or does not choose
  * it. */
 static bool tries_used_up(const struct grub *grub)
@@ -287,7 +301,8 @@ static void apply_own_default(const struct job *j)
 	_cleanup_free_ char *saved = value_of(&j->grub->own, ENV_DEFAULT);
 	_cleanup_free_ char *word = value_of(&j->grub->own, ENV_POLICY);
 	_cleanup_free_ char *good = value_of(&j->grub->own, GRUB_ENV_GOOD);
-	enum page_size policy = page_size_parse(span_of(word));
+	enum page_size policy =
+		is_readable(&j->grub->own) ? page_size_parse(span_of(word)) : policy_without_block(j->grub);
 	const struct entry *fallback = good ? own_entry(j, good) : NULL;
 	bool used_up = tries_used_up(j->grub);
 
@@ -300,7 +315,7 @@ static void apply_own_default(const struct job *j)
 		j->in->policy = policy;
 		j->in->policy_entry = id.n ? pattern(j, id) : span_of("no entry of that size");
 	}
-	if (policy != PAGE_SIZE_UNKNOWN)
+	if (word && policy != PAGE_SIZE_UNKNOWN)
 		j->in->from_env |= 1u << RULE_POLICY;
 	if ((saved || policy != PAGE_SIZE_UNKNOWN) && fallback)
 		set_first(j, fallback,
@@ -324,11 +339,11 @@ void grub_input(struct entry_set *set)
 	};
 	set->policy = lines && own_policy ? page_size_parse(span_of(own_policy))
 					  : page_size_parse(span_of(set->policy_variable));
-	apply_owner_default(&j, !lines);
-	if (!lines && is_counted_down(grub))
+	apply_owner_default(&j, !grub_has_lines(grub));
+	if (is_counted_down(grub))
 		return;
 	if (!apply_owner_oneshot(&j) && lines)
 		apply_own_oneshot(&j);
-	if (lines)
+	if (grub_has_lines(grub))
 		apply_own_default(&j);
 }
