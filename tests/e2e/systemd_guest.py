@@ -118,10 +118,19 @@ def add_program(root, program, target, package_roots):
     for name, file in needed_libraries(program, *package_roots).items():
         folder = "usr/lib" if name.startswith("ld-linux") else "usr/lib/aarch64-linux-gnu"
         if not (root / folder / name).exists():
+            (root / folder).mkdir(parents=True, exist_ok=True)
             shutil.copy(file, root / folder / name)
 
 
-def make_root(root, release):
+def install_granule(root, release):
+    """The command and its units, enabled, with the libraries of the release."""
+    add_program(root, BUILD / "aarch64/granule", "usr/bin/granule", [peer_root(release), sysroot()])
+    run("make", "-s", "-C", TOP, "install-units", f"DESTDIR={root}", "prefix=/usr", stdout=subprocess.DEVNULL)
+    for file in sorted(UNITS.glob("*.service")):
+        enable(root, file.name)
+
+
+def make_root(root, release, granule=True):
     """Writes the tree of the root partition, for systemd of that release."""
     package = peer_root(release)
     for folder in ("usr/bin", "usr/lib/systemd/system", "usr/lib/systemd/system.conf.d", "usr/lib/aarch64-linux-gnu",
@@ -139,7 +148,6 @@ def make_root(root, release):
             add_program(root, program, f"usr/lib/systemd/{name}", [package])
     for name in COMMANDS:
         add_program(root, first(f"usr/bin/{name}", f"bin/{name}", f"sbin/{name}"), f"usr/bin/{name}", [package])
-    add_program(root, BUILD / "aarch64/granule", "usr/bin/granule", [package, sysroot()])
     for name in ("bin/busybox", "usr/bin/getconf"):
         add_program(root, sysroot() / name, merged(name), [package, sysroot()])
     for name in BUSYBOX:
@@ -153,15 +161,16 @@ def make_root(root, release):
             shutil.copy(file, system / file.name, follow_symlinks=False)
     for name, text in OWN_UNITS.items():
         (system / name).write_text(text)
-    run("make", "-s", "-C", TOP, "install-units", f"DESTDIR={root}", "prefix=/usr", stdout=subprocess.DEVNULL)
     (root / "usr/lib/systemd/system.conf.d/test.conf").write_text(SYSTEM_CONF)
     for name, text in (("service.d", EACH_SERVICE), ("systemd-boot-check-no-failures.service.d", CHECK_NO_FAILURES)):
         (system / name).mkdir()
         (system / name / "test.conf").write_text(text)
     (root / "usr/lib/shell").write_text(SHELL)
     (root / "usr/lib/shell").chmod(0o755)
-    for file in ("esp.service", "shell.service", *sorted(f.name for f in UNITS.glob("*.service"))):
+    for file in ("esp.service", "shell.service"):
         enable(root, file)
+    if granule:
+        install_granule(root, release)
 
     etc = root / "etc"
     (etc / "machine-id").write_text("0123456789abcdef0123456789abcdef\n")
