@@ -300,7 +300,7 @@ check-long: deps
 CUTS := 300
 check-powercut: deps
 	@$(MAKE) --no-print-directory all kernels peers
-	GRANULE_CUTS=$(CUTS) $(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/e2e/test_power_cuts.py
+	GRANULE_CUTS=$(CUTS) $(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/e2e/test_power_cuts.py tests/e2e/test_grub_cuts.py
 
 # ---- benchmarks ----------------------------------------------------------------------------------------------
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Shows the main job: a machine runs 4K pages, tries 64K, comes back by itself when something is wrong with it, and keeps
-64K when it is not; and goes back."""
+64K when it is not; and goes back. Then a machine that GRUB boots."""
 
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from grub_small import grub_root, make_grub_disk, make_grub_esp, make_grub_initramfs, make_grub_state
 from guest import Esp, kernel, kernel_folder, make_disk, make_initramfs
 from machine import READY, Machine
 
@@ -35,10 +36,10 @@ def set_clock(machine):
     machine.ok(f"date -u -s @{int(time.time())}")
 
 
-def reboot(machine):
+def reboot(machine, loader="granule-boot"):
     started = time.monotonic()
     machine.reboot()
-    print(f"{BOLD}# reboot{PLAIN}   ({time.monotonic() - started:.1f} s: firmware, granule-boot, kernel)", flush=True)
+    print(f"{BOLD}# reboot{PLAIN}   ({time.monotonic() - started:.1f} s: firmware, {loader}, kernel)", flush=True)
     set_clock(machine)
 
 
@@ -73,6 +74,31 @@ def prepare(folder):
     esp.add_file("/rescue/initrd", folder / "initrd")
     esp.add_entry("rescue", "/rescue/linux", "0", initrd="/rescue/initrd", options="console=ttyAMA0 quiet panic=10")
     make_disk(folder / "disk", esp.path, state)
+
+
+def show_grub(folder):
+    """The same words on a machine that Debian's GRUB boots."""
+    title("A machine that boots with GRUB keeps it")
+    if not grub_root("2.06").exists():
+        print("(Left out: 'make peers' unpacks Debian's GRUB for it.)")
+        return
+    make_grub_initramfs(folder / "initrd", "2.06")
+    make_grub_esp(folder / "esp", "2.06")
+    make_grub_state(folder / "state", "2.06", folder / "initrd")
+    make_grub_disk(folder / "disk", folder / "esp", folder / "state")
+    with Machine(folder, folder / "disk", firmware="edk2-13", more=["-device", "i6300esb"]) as m:
+        m.start()
+        set_clock(m)
+        show(m, "update-grub 2>&1 | tail -1")
+        show(m, "granule set 4k")
+        reboot(m, "GRUB")
+        show(m, "granule list")
+        show(m, "granule verify --boot")
+        m.ok("watchdog -T 60 /dev/watchdog")
+        show(m, "granule try 64k")
+        reboot(m, "GRUB")
+        show(m, "granule verify --boot")
+        show(m, "granule history")
 
 
 def main():
@@ -118,6 +144,8 @@ def main():
             show(m, "granule rollback")
             reboot(m)
             show(m, "granule verify --expect 4k")
+        (folder / "grub").mkdir()
+        show_grub(folder / "grub")
     print("\nDone.")
 
 

@@ -3,6 +3,7 @@
 the release has them. What they would ask GRUB's own programs about disks is told by a few lines of shell: see grub_guest.py
 for a machine in which all of it is real."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,8 @@ BOOT_UUID = "0f3c1f3e-6a0b-4d39-9f0e-0123456789ab"
 SUITES = {"2.06": "bookworm-arm64", "2.12": "trixie-arm64"}
 RELEASE = {s: (kernel_folder() / s / "release").read_text().strip() if kernel(s).exists() else ""
            for s in ("4k", "16k", "64k")}
+# Entries that 09_granule writes for these kernels.
+ID = {s: f"granule-{RELEASE[s]}-{s}" for s in RELEASE}
 
 DEFAULTS = """GRUB_DEFAULT=0
 GRUB_TIMEOUT=0
@@ -96,7 +99,7 @@ def make_grub_state(folder, version, initramfs, sizes=("4k", "64k"), defaults=DE
         shutil.copy(TOP / "grub.d/09_granule", folder / "etc/grub.d")
     for size in sizes:
         shutil.copy(kernel(size), folder / f"boot/vmlinuz-{RELEASE[size]}")
-        shutil.copy(initramfs, folder / f"boot/initrd.img-{RELEASE[size]}")
+        os.link(initramfs, folder / f"boot/initrd.img-{RELEASE[size]}")
     # For the first boot, in which update-grub runs.
     (folder / "boot/grub/grub.cfg").write_text(
         f"linux /boot/vmlinuz-{RELEASE[sizes[0]]} console=ttyAMA0\ninitrd /boot/initrd.img-{RELEASE[sizes[0]]}\nboot\n")
