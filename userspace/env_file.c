@@ -8,6 +8,7 @@
 #include "env_file.h"
 #include "loaders/loader.h"
 #include "safe_file.h"
+#include "settle.h"
 
 #define SECTOR 512u
 
@@ -76,8 +77,12 @@ static int write_in_place(const char *path, const char *block)
 
 int env_file_write(const char *path, const char *old, const char *block)
 {
-	return old && change_is_atomic(old, block) ? write_in_place(path, block)
-						   : safe_file_write(path, block, ENV_BLOCK_SIZE);
+	if (old && change_is_atomic(old, block))
+		return write_in_place(path, block);
+	int r = safe_file_write(path, block, ENV_BLOCK_SIZE);
+	if (r == 0)
+		settle(path);
+	return r;
 }
 
 /* Makes `taken` the block, on the partition and in memory. */

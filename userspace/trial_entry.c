@@ -11,6 +11,7 @@
 #include "identity.h"
 #include "loaders/loader.h"
 #include "safe_file.h"
+#include "settle.h"
 #include "trial_entry.h"
 
 #define ENTRIES "loader/entries"
@@ -354,11 +355,14 @@ int trial_entry_write(struct change *c, const struct trial *t, const char *text)
 	if (read_file(path, 0, &there, &size) == 0 && strcmp(there, text) == 0)
 		return 0;
 	int r = c->o->dry_run ? 0 : safe_file_write(path, text, strlen(text));
-	if (r < 0)
+	if (r < 0) {
 		complain("%s: cannot be written: %s", path, strerror(-r));
-	else
-		action(&c->actions, "wrote %s", path);
-	return r;
+		return r;
+	}
+	if (!c->o->dry_run)
+		settle(path);
+	action(&c->actions, "wrote %s", path);
+	return 0;
 }
 
 static int remove_one(void *context, const char *path)
