@@ -40,8 +40,13 @@ static uint64_t items_in_front(const struct grub_menu *menu)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < menu->n; i++)
-		n += is_child(&menu->nodes[i], SIZE_MAX) && menu->nodes[i].ours;
+	for (size_t i = 0; i < menu->n; i++) {
+		if (!is_child(&menu->nodes[i], SIZE_MAX))
+			continue;
+		if (n && !menu->nodes[i].ours)
+			break;
+		n += menu->nodes[i].ours;
+	}
 	return n;
 }
 
