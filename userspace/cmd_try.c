@@ -258,11 +258,18 @@ static char *default_id(const struct entry_set *set)
 	return by_default.entry ? xstrndup(by_default.entry->id) : NULL;
 }
 
-/* Where entries sort by name, one that comes along could be the first. */
+/* Where entries sort by name, one that comes along could be the first; and GRUB does not know a trial's. */
 static int check_default_stays(const struct job *j, const char *before)
 {
-	_cleanup_free_ char *now = default_id(&j->change.set);
+	const struct entry_set *set = &j->change.set;
+	_cleanup_free_ char *now = default_id(set);
 
+	if (set->grub && set->entries[0]->bls.trial) {
+		complain(
+			"the entry of the trial would be the first in GRUB's menu: rename entries whose name "
+			"begins with a capital A");
+		return -EINVAL;
+	}
 	if (!before || (now && strcasecmp(now, before) == 0))
 		return 0;
 	complain("the trial would change what boots by default, from %s to %s", before,

@@ -8,7 +8,7 @@
 #include <granule/cmdline.h>
 
 #include "firmware_next.h"
-#include "grub/grub.h"
+#include "grub/grub_menu.h"
 #include "identity.h"
 #include "image_file.h"
 #include "loaders/loader.h"
@@ -197,6 +197,19 @@ static void check_fallback(const struct check *k)
 	    "it "
 	    "waits at its menu for ever; %s",
 	    grub->cfg_path, how_to_have_lines(k));
+}
+
+/* What passes is to be the default, where grub.cfg asks for one that is stored. */
+static void check_promotion(const struct check *k)
+{
+	const struct grub *grub = k->c->set.grub;
+
+	if (!grub || k->c->o->keep || grub_has_block(grub) || grub->facts.saved_entry)
+		return;
+	add(k, WARNING, "no-stored-default",
+	    "if it passes it cannot become the default: %s goes by a fixed one; %s, or write "
+	    "GRUB_DEFAULT=saved to /etc/default/grub and run '%s', or try it with --keep",
+	    grub->cfg_path, how_to_have_lines(k), mkconfig(k));
 }
 
 /* ---- a kernel that panics ---- */
@@ -457,6 +470,7 @@ void way_back_check(const struct change *c, const struct verified *v, const stru
 	check_state(&k);
 	check_same_system(&k);
 	check_fallback(&k);
+	check_promotion(&k);
 	check_panic(&k, own_entry);
 	check_sysctl(&k);
 	check_watchdog(&k);

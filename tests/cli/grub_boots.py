@@ -37,15 +37,18 @@ class GrubSystem(System):
 
     block_name = "EFI/granule/grubenv"
 
-    def __init__(self, root, lines=True):
+    def __init__(self, root, lines=True, default="0"):
         super().__init__(root)
         self.with_variables()
-        self.lines = lines
+        self.lines, self.default = lines, default
         self.releases = []
         (self.boot / "grub").mkdir()
         (self.efi / "EFI/granule").mkdir()
         (self.root / "etc/default").mkdir()
-        (self.root / "etc/default/grub").write_text("GRUB_DEFAULT=0\nGRUB_TIMEOUT=5\n")
+        (self.root / "usr/sbin").mkdir(parents=True)
+        (self.root / "usr/sbin/update-grub").write_text("#!/bin/sh\n")
+        (self.root / "usr/sbin/update-grub").chmod(0o755)
+        (self.root / "etc/default/grub").write_text(f"GRUB_DEFAULT={default}\nGRUB_TIMEOUT=5\n")
         write_block(self.grubenv, {})
         for size in SIZES:
             self.add_kernel(f"6.1-{size}", size)
@@ -108,9 +111,11 @@ class GrubSystem(System):
 
     def update_grub(self):
         first = self.newest("4k")
-        text = ("set default=\"0\"\nif [ -s $prefix/grubenv ]; then\n  load_env\nfi\n"
+        default = "${saved_entry}" if self.default == "saved" else self.default
+        text = ("if [ -s $prefix/grubenv ]; then\n  load_env\nfi\n"
                 "if [ \"${next_entry}\" ] ; then\n   set default=\"${next_entry}\"\n   set next_entry=\n"
-                "   save_env next_entry\n   set boot_once=true\nelse\n   set default=\"0\"\nfi\n")
+                "   save_env next_entry\n   set boot_once=true\nelse\n"
+                f"   set default=\"{default}\"\nfi\n")
         if self.lines:
             text += "### BEGIN /etc/grub.d/09_granule ###\n" + self.own_lines() + "### END /etc/grub.d/09_granule ###\n"
         text += self.other_entry(first, "Debian GNU/Linux", "gnulinux-simple-1")
@@ -196,6 +201,91 @@ def verified(root, **keywords):
     system = GrubSystem(root, **keywords)
     boots = GrubBoots(system)
     system.ok("set", entry_id("4k"))
+    boots.boot()
+    done = boots.verify()
+    assert done.returncode == 0, done
+    return system
+
+
+# ---- machines whose menu is made of files ----
+
+
+class BlsSystem(GrubSystem):
+    """RHEL 9: entries in /boot/loader/entries, the default in grubenv. With `lines` granule's block holds wishes, and
+    what 09_granule adds is the choice alone."""
+
+    machine_id = "4" * 32
+
+    def __init__(self, root, lines=False):
+        super().__init__(root, lines, "saved")
+        (self.root / "etc/machine-id").write_text(self.machine_id + "\n")
+        (self.root / "etc/kernel/entry-token").unlink()
+        (self.root / "usr/sbin/update-grub").unlink()
+
+    def name(self, release):
+        return f"{self.machine_id}-{release}"
+
+    def write_entry(self, release):
+        folder = self.boot / "loader/entries"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{self.name(release)}.conf").write_text(
+            f"title Red Hat Enterprise Linux ({release})\nversion {release}\nlinux /boot/vmlinuz-{release}\n"
+            f"initrd /boot/initrd.img-{release} $tuned_initrd\noptions root=UUID=1 ro quiet $tuned_params\n"
+            "grub_users $grub_users\ngrub_arg --unrestricted\ngrub_class rhel\n")
+
+    def update_grub(self):
+        for release, _ in self.releases:
+            self.write_entry(release)
+        text = ("set pager=1\nif [ -f ${config_directory}/grubenv ]; then\n  load_env -f ${config_directory}/grubenv\n"
+                "elif [ -s $prefix/grubenv ]; then\n  load_env\nfi\n"
+                "if [ \"${next_entry}\" ] ; then\n   set default=\"${next_entry}\"\n   set next_entry=\n"
+                "   save_env next_entry\n   set boot_once=true\nelse\n   set default=\"${saved_entry}\"\nfi\n")
+        if self.lines:
+            text += (f"set granule_version=1\nset granule_env_uuid={ESP_UUID}\n"
+                     f"set granule_env_path=/{self.block_name}\nset fallback=\"0 1\"\n")
+        text += "set tuned_params=\"\"\nset tuned_initrd=\"\"\ninsmod blscfg\nblscfg\n"
+        (self.boot / "grub/grub.cfg").write_text(text)
+
+    @property
+    def wish_block(self):
+        return self.block if self.lines else self.grubenv
+
+    def wishes(self):
+        return read_block(self.wish_block) or {}
+
+    def options_of(self, entry):
+        lines = (self.boot / f"loader/entries/{entry}.conf").read_text().splitlines()
+        kernel = next(li.split()[1] for li in lines if li.startswith("linux "))
+        options = next(li.split(None, 1)[1] for li in lines if li.startswith("options "))
+        return kernel, " ".join(w for w in options.split() if not w.startswith("$"))
+
+
+class BlsBoots(Boots):
+    """GRUB of RHEL: next_entry is cleared and obeyed, else saved_entry, else what sorts first."""
+
+    def boot(self, size=None, broken=False, pick=None, **keywords):
+        system, block = self.system, self.system.wishes()
+        first = next(iter(system.entries()))
+        chosen = block.get("next_entry")
+        if chosen and not broken:
+            write_block(system.wish_block, {k: v for k, v in block.items() if k != "next_entry"})
+        if not chosen or (broken and system.lines):
+            chosen = block.get("saved_entry", first)
+        chosen = pick or chosen
+        if not (system.boot / f"loader/entries/{chosen}.conf").exists():
+            chosen = first
+        kernel, options = system.options_of(chosen)
+        release = kernel.split("vmlinuz-")[1]
+        bits = dict(system.releases)[release]
+        self.running(size or bits, release=release, **keywords)
+        (self.root / "proc/cmdline").write_text(f"BOOT_IMAGE=(hd0,gpt2){kernel} {options}\n")
+        return chosen
+
+
+def bls_verified(root, **keywords):
+    system = BlsSystem(root, **keywords)
+    system.ok("set", system.name("6.1-4k"))
+    boots = BlsBoots(system)
     boots.boot()
     done = boots.verify()
     assert done.returncode == 0, done

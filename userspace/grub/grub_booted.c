@@ -73,11 +73,22 @@ static char *running_options(const char *cmdline)
 	return boot_words_remove(cmdline, NULL);
 }
 
+static bool has_kernel(const struct entry *e, struct span image)
+{
+	return e->bls.start == BLS_START_LINUX &&
+	       (same_file(image, loaded(e)->written) || same_file(image, e->bls.path));
+}
+
 static enum likeness compare(const struct entry *e, struct span image, struct span running)
 {
-	/* The entry of a trial is named by its words. */
-	if (e->type == ENTRY_AUTO || e->bls.trial || e->bls.start != BLS_START_LINUX ||
-	    !same_file(image, e->bls.path))
+	struct span word;
+
+	if (e->type == ENTRY_AUTO || !has_kernel(e, image))
+		return DIFFERENT;
+	/* One of ours would have been named. A package's may have its command line from the boot of a trial.
+	 */
+	if ((e->type == ENTRY_MENU || e->bls.trial) &&
+	    cmdline_get(e->bls.options, SPAN(GRUB_WORD_ENTRY), &word))
 		return DIFFERENT;
 	_cleanup_free_ char *line = xstrndup(e->bls.options), *options = boot_words_remove(line, NULL);
 	return compare_options(running, span_of(options));
@@ -98,7 +109,7 @@ const struct entry *grub_booted(const struct entry_set *set, const char *cmdline
 	if (!cmdline_get(span_of(cmdline), SPAN("BOOT_IMAGE"), &image))
 		return named;
 	/* A command line that was taken over from another kernel names that one's entry. */
-	if (named && (named->bls.start != BLS_START_LINUX || same_file(image, named->bls.path)))
+	if (named && (named->bls.start != BLS_START_LINUX || has_kernel(named, image)))
 		return named;
 	for (size_t i = 0; i < set->n; i++) {
 		enum likeness found = compare(set->entries[i], image, span_of(running));
