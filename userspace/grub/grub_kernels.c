@@ -246,6 +246,9 @@ static int by_menu_order(const void *a, const void *b)
 	if (x->wanted != y->wanted)
 		return y->wanted - x->wanted;
 	int order = version_compare(age(y), age(x));
+	/* Builds of one release: the higher name is the first, and so the one that is meant. */
+	if (!order)
+		order = version_compare(y->entry.bls.version, x->entry.bls.version);
 	if (!order)
 		order = strcmp(x->file, y->file);
 	return order ? order
