@@ -131,7 +131,7 @@ static int read_bls(struct answer *a, const char *avoid)
 
 static void read_kernels(struct answer *a, const char *avoid)
 {
-	grub_kernels_find(a->o, a->policy, avoid, &a->kernels);
+	grub_kernels_find(a->o, a->has_places ? a->places.esp : NULL, a->policy, avoid, &a->kernels);
 	for (enum page_size s = PAGE_SIZE_4K; s <= PAGE_SIZE_64K; s++)
 		if (a->kernels.by_size[s])
 			a->by_size[s] = xstrdup(a->kernels.by_size[s]->id);
@@ -177,8 +177,8 @@ static void print_lines(const struct answer *a)
 	for (size_t i = 0; i < a->kernels.n; i++) {
 		const struct grub_kernel *k = a->kernels.items[i];
 		printf("entry\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k->id, page_size_word(k->entry.page_size),
-		       image_kind_name(k->entry.kind), k->folder, k->file, k->name, field(k->initrd),
-		       k->built_in ? "built-in" : "-");
+		       k->image ? "image" : image_kind_name(k->entry.kind), field(k->folder), k->file,
+		       k->name, field(k->initrd), k->built_in ? "built-in" : "-");
 	}
 	if (a->bls)
 		printf("count\t%zu\n", a->set.n);
@@ -195,6 +195,7 @@ static json_object *json_kernel(const struct grub_kernel *k)
 	json_object_object_add(o, "id", json_text(k->id));
 	json_object_object_add(o, "page_size", json_page_size(k->entry.page_size));
 	json_object_object_add(o, "kind", json_text(image_kind_name(k->entry.kind)));
+	json_object_object_add(o, "image", json_object_new_boolean(k->image));
 	json_object_object_add(o, "folder", json_text(k->folder));
 	json_object_object_add(o, "file", json_text(k->file));
 	json_object_object_add(o, "name", json_text(k->name));

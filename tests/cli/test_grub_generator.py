@@ -204,6 +204,22 @@ def test_without_kernels_there_is_still_the_choice(generator):
     assert "set granule_version=1" in text and not ids(text)
 
 
+def test_granules_images_on_the_esp_are_started_with_the_page_size_as_argument(generator):
+    kernels = [images.arm64(bits, "6.1") for bits in (1, 3)]
+    folder = generator.system.efi / "EFI/Linux"
+    folder.mkdir()
+    (folder / "granule-6.1.efi").write_bytes(images.uki(kernels[0], (".profile", "ID=4k\n"), (".profile", "ID=64k\n"), (".linux", kernels[1])))
+    (folder / "other-6.1.efi").write_bytes(images.uki(kernels[0]))
+    (folder / "granule-x;y.efi").write_bytes(images.uki(kernels[0]))
+    (folder / "granule-bad.efi").write_bytes(b"MZ no image")
+    text = generator.run(GRUB_DISABLE_RECOVERY="true")
+    assert ids(text) == ["granule-6.1-4k", "granule-6.1-64k", "granule-again"]
+    assert "unset granule_64k\n" in text and "initrd" not in text
+    assert "granule-x;y.efi: a name for GRUB has" in generator.errors
+    assert (f"chainloader /EFI/Linux/granule-6.1.efi arm64.pagesize=64k root=UUID={ROOT_UUID} ro quiet"
+            " granule.entry=granule-6.1-64k,64k $granule_options\n") in text
+
+
 # ---- root=, initrds and the rest of an entry ----
 
 def only(generator, **settings):
@@ -416,7 +432,7 @@ def test_facts_as_json(usual):
     assert facts["block"] == {"in": "esp", "path": f"{usual.system.efi}/EFI/granule/grubenv", "reason": None}
     assert facts["classes"]["64k"] == "granule-6.1.0-13-64k-64k"
     assert facts["entries"][0] == {
-        "id": "granule-6.1.0-13-64k-64k", "page_size": "64k", "kind": "fixed", "folder": "/boot",
+        "id": "granule-6.1.0-13-64k-64k", "page_size": "64k", "kind": "fixed", "image": False, "folder": "/boot",
         "file": "vmlinuz-6.1.0-13-64k", "name": "6.1.0-13-64k", "release": "6.1.0-13-64k",
         "initrd": "initrd.img-6.1.0-13-64k", "initramfs_built_in": False, "spare": False}
 

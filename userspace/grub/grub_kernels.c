@@ -126,7 +126,7 @@ static void add_entry(struct grub_kernels *list, const struct grub_kernel *kerne
 	k->file = xstrdup(kernel->file);
 	k->release = kernel->release ? xstrdup(kernel->release) : NULL;
 	k->initrd = kernel->initrd ? xstrdup(kernel->initrd) : NULL;
-	k->name = k->file + (kernel->name - kernel->file);
+	k->name = xstrdup(kernel->name);
 	k->entry.type = ENTRY_MENU;
 	k->entry.volume = VOLUME_SYSTEM;
 	k->entry.page_size = size;
@@ -142,6 +142,7 @@ static void add_entry(struct grub_kernels *list, const struct grub_kernel *kerne
 		free(k->file);
 		free(k->release);
 		free(k->initrd);
+		free(k->name);
 		free(k);
 		return;
 	}
@@ -178,6 +179,7 @@ static void add_file(const struct options *o, const struct settings *settings, c
 	_cleanup_free_ char *path = below_root(o, folder, file);
 	_cleanup_free_ char *plain = without_old(name);
 	_cleanup_free_ char *file_copy = xstrdup(file), *folder_copy = xstrdup(folder);
+	_cleanup_free_ char *name_copy = xstrdup(name);
 	struct grub_kernel k = { .folder = folder_copy, .file = file_copy };
 	struct stat st;
 
@@ -188,7 +190,7 @@ static void add_file(const struct options *o, const struct settings *settings, c
 			 path);
 		return;
 	}
-	k.name = file_copy + (name - file);
+	k.name = name_copy;
 	k.spare = kernels_is_spare(name);
 	if (look(o, path, &k)) {
 		k.initrd = find_initrd(o, folder, name);
@@ -209,22 +211,83 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void add_folder(const struct options *o, const struct settings *settings, const char *folder,
-		       const char *prefix, struct grub_kernels *list)
+/* Names in a folder, sorted; none of it if it cannot be read. */
+static void files_with_prefix(const char *folder, const char *prefix, struct strings *ret)
 {
-	_cleanup_free_ char *path = path_join(o->root, folder + 1);
-	_cleanup_dir_ DIR *dir = opendir(path);
-	struct strings files = { 0 };
+	_cleanup_dir_ DIR *dir = opendir(folder);
 	size_t n = strlen(prefix);
 	struct dirent *d;
 
 	while (dir && (d = readdir(dir)))
 		if (strncmp(d->d_name, prefix, n) == 0 && d->d_name[n])
-			strings_add(&files, xstrdup(d->d_name));
-	if (files.n)
-		qsort(files.items, files.n, sizeof(*files.items), by_name);
+			strings_add(ret, xstrdup(d->d_name));
+	if (ret->n)
+		qsort(ret->items, ret->n, sizeof(*ret->items), by_name);
+}
+
+static void add_folder(const struct options *o, const struct settings *settings, const char *folder,
+		       const char *prefix, struct grub_kernels *list)
+{
+	_cleanup_free_ char *path = path_join(o->root, folder + 1);
+	struct strings files = { 0 };
+
+	files_with_prefix(path, prefix, &files);
 	for (size_t i = 0; i < files.n; i++)
-		add_file(o, settings, folder, files.items[i], files.items[i] + n, list);
+		add_file(o, settings, folder, files.items[i], files.items[i] + strlen(prefix), list);
+	strings_free(&files);
+}
+
+/* ---- images ---- */
+
+#define IMAGE_PREFIX "granule-"
+
+/* One entry for each page size that a profile of the image has. */
+static void add_image(const struct options *o, const char *folder, const char *file,
+		      struct grub_kernels *list)
+{
+	_cleanup_free_ char *path = path_join(folder, file);
+	_cleanup_free_ char *folder_copy = xstrdup(folder), *file_copy = xstrdup(file);
+	_cleanup_free_ char *name = xstrndup(span_cut(span_of(file), strlen(IMAGE_PREFIX), strlen(file) - 4));
+	page_size_set seen = 0;
+	uint32_t n = 1;
+
+	if (!is_safe_name(file)) {
+		complain("%s: a name for GRUB has ASCII letters, digits and ._+- only; left out of its menu",
+			 path);
+		return;
+	}
+	for (uint32_t profile = 0; profile < n; profile++) {
+		struct grub_kernel k = {
+			.folder = folder_copy, .file = file_copy, .name = name, .image = true, .spare = true
+		};
+		struct image_file image;
+		_cleanup_free_ char *problem = NULL;
+		int r = image_file_read(path, o->root, profile, &image, &problem);
+
+		n = r == -ENOENT || r == 0 ? image.n_profiles : 0;
+		k.entry.kind = image.kind;
+		if (r == 0 && image.head.container == CONTAINER_UKI && !page_size_in(image.page_size, seen) &&
+		    strcmp(image.architecture, pe_machine_name(system_machine(o))) == 0) {
+			seen |= (page_size_set)(1u << image.page_size);
+			add_entry(list, &k, image.page_size);
+		} else if (r < 0 && r != -ENOENT) {
+			complain("%s: %s; left out of GRUB's menu", path, problem);
+		}
+		image_file_free(&image);
+	}
+}
+
+static void add_images(const struct options *o, const char *esp, struct grub_kernels *list)
+{
+	_cleanup_free_ char *folder = path_join(esp, "EFI/Linux");
+	struct strings files = { 0 };
+
+	files_with_prefix(folder, IMAGE_PREFIX, &files);
+	for (size_t i = 0; i < files.n; i++) {
+		size_t n = strlen(files.items[i]);
+		if (n > strlen(IMAGE_PREFIX) + 4 && span_ends_nocase(span_of(files.items[i]), SPAN(".efi")))
+			add_image(o, folder, files.items[i], list);
+	}
 	strings_free(&files);
 }
 
@@ -282,7 +345,7 @@ static void resolve(struct grub_kernels *list, const char *avoid)
 	}
 }
 
-void grub_kernels_find(const struct options *o, enum page_size first, const char *avoid,
+void grub_kernels_find(const struct options *o, const char *esp, enum page_size first, const char *avoid,
 		       struct grub_kernels *ret)
 {
 	struct settings settings;
@@ -292,6 +355,8 @@ void grub_kernels_find(const struct options *o, enum page_size first, const char
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		add_folder(o, &settings, places[i].folder, places[i].prefix, ret);
 	settings_free(&settings);
+	if (esp)
+		add_images(o, esp, ret);
 	sort(ret, first);
 	resolve(ret, avoid);
 }
@@ -305,6 +370,7 @@ void grub_found_free(struct grub_kernels *list)
 		free(k->file);
 		free(k->release);
 		free(k->initrd);
+		free(k->name);
 		free(k);
 	}
 	free(list->items);
