@@ -7,6 +7,7 @@ enum kind {
 	/* these end a word */
 	BLANK,
 	LINE_END,
+	SEMICOLON,
 	OPEN,
 	CLOSE,
 	BAD, /* signs that GRUB knows, but has no use for; and NUL */
@@ -19,7 +20,7 @@ enum kind {
 };
 
 static const unsigned char kinds[256] = {
-	[' '] = BLANK,  ['\t'] = BLANK,     ['\n'] = LINE_END, [';'] = LINE_END,
+	[' '] = BLANK,  ['\t'] = BLANK,     ['\n'] = LINE_END, [';'] = SEMICOLON,
 	['{'] = OPEN,   ['}'] = CLOSE,      ['|'] = BAD,       ['&'] = BAD,
 	['<'] = BAD,    ['>'] = BAD,        [0] = BAD,         ['\''] = SINGLE,
 	['"'] = DOUBLE, ['\\'] = BACKSLASH, ['$'] = DOLLAR,    ['\r'] = CARRIAGE_RETURN,
@@ -60,7 +61,7 @@ static bool ends_word(char c)
 static bool fail(struct grub_lexer *l, int error, size_t pos)
 {
 	l->error = error;
-	l->pos = pos;
+	l->error_pos = pos;
 	return false;
 }
 
@@ -220,50 +221,50 @@ static bool take_double(struct grub_lexer *l, struct grub_word *w)
 	return true;
 }
 
-static bool take_backslash(struct grub_lexer *l, bool *ret_something)
+static bool take_backslash(struct grub_lexer *l, struct grub_word *w)
 {
-	l->pos++;
+	size_t start = l->pos++;
+
 	skip_returns(l);
-	if (at_end(l))
-		return true;
 	if (peek(l) == '\n') {
 		l->pos++;
 		begin_line(l);
-		return true;
+	} else if (!at_end(l)) {
+		w->nothing = false;
+		return put_char(l, start);
 	}
-	*ret_something = true;
-	return put_char(l, l->pos);
+	/* There must be a line to go on with. */
+	return !at_end(l) || fail(l, ERROR_SYNTAX, start);
 }
 
-/* Goes on with a word that is not of plain characters alone. Sets *ret_something if there is a word at all:
- * of a continued line alone none is made. */
-static bool take_rest(struct grub_lexer *l, struct grub_word *w, bool *ret_something)
+/* Goes on with a word that is not of plain characters alone. */
+static bool take_rest(struct grub_lexer *l, struct grub_word *w)
 {
 	while (!at_end(l)) {
 		bool ok;
 
 		switch (kind_of(peek(l))) {
 		case PLAIN:
-			*ret_something = true;
+			w->nothing = false;
 			ok = put_run(l);
 			break;
 		case SINGLE:
-			*ret_something = true;
+			w->nothing = false;
 			ok = take_single(l);
 			break;
 		case DOUBLE:
-			*ret_something = true;
+			w->nothing = false;
 			ok = take_double(l, w);
 			break;
 		case DOLLAR:
-			*ret_something = true;
+			w->nothing = false;
 			if (l->pos + 1 < l->text.n && l->text.p[l->pos + 1] == '"')
 				ok = take_double(l, w);
 			else
 				ok = put_variable(l, w);
 			break;
 		case BACKSLASH:
-			ok = take_backslash(l, ret_something);
+			ok = take_backslash(l, w);
 			break;
 		case CARRIAGE_RETURN:
 			ok = true;
@@ -278,8 +279,7 @@ static bool take_rest(struct grub_lexer *l, struct grub_word *w, bool *ret_somet
 	return true;
 }
 
-/* False on an error. *ret_something as in take_rest(). */
-static bool take_word(struct grub_lexer *l, struct grub_word *w, bool *ret_something)
+static bool take_word(struct grub_lexer *l, struct grub_word *w)
 {
 	size_t mark = l->used, start = l->pos;
 
@@ -287,13 +287,13 @@ static bool take_word(struct grub_lexer *l, struct grub_word *w, bool *ret_somet
 	while (!at_end(l) && kind_of(peek(l)) == PLAIN)
 		l->pos++;
 	w->value = span_cut(l->text, start, l->pos);
+	w->nothing = !w->value.n;
 	skip_returns(l);
-	*ret_something = w->value.n;
 	if (w->value.n && (at_end(l) || ends_word(peek(l)))) {
 		w->bare = true;
 		return true;
 	}
-	if (!put(l, start, start + w->value.n) || !take_rest(l, w, ret_something))
+	if (!put(l, start, start + w->value.n) || !take_rest(l, w))
 		return false;
 	w->value = (struct span){ l->memory + mark, l->used - mark };
 	return true;
@@ -316,28 +316,24 @@ static enum grub_token take_sign(struct grub_lexer *l, enum grub_token token)
 
 enum grub_token grub_lex(struct grub_lexer *l, struct grub_word *ret)
 {
-	bool something = false;
-
-	do {
-		skip_blanks(l);
-		if (at_end(l))
-			return GRUB_TOKEN_END;
-		switch (kind_of(peek(l))) {
-		case LINE_END:
-			return take_sign(l, GRUB_TOKEN_LINE_END);
-		case OPEN:
-			return take_sign(l, GRUB_TOKEN_OPEN);
-		case CLOSE:
-			return take_sign(l, GRUB_TOKEN_CLOSE);
-		case BAD:
-			fail(l, ERROR_SYNTAX, l->pos);
-			return GRUB_TOKEN_ERROR;
-		default:
-			if (!take_word(l, ret, &something))
-				return GRUB_TOKEN_ERROR;
-		}
-	} while (!something);
-	return GRUB_TOKEN_WORD;
+	skip_blanks(l);
+	if (at_end(l))
+		return GRUB_TOKEN_END;
+	switch (kind_of(peek(l))) {
+	case LINE_END:
+		return take_sign(l, GRUB_TOKEN_LINE_END);
+	case SEMICOLON:
+		return take_sign(l, GRUB_TOKEN_SEMICOLON);
+	case OPEN:
+		return take_sign(l, GRUB_TOKEN_OPEN);
+	case CLOSE:
+		return take_sign(l, GRUB_TOKEN_CLOSE);
+	case BAD:
+		fail(l, ERROR_SYNTAX, l->pos);
+		return GRUB_TOKEN_ERROR;
+	default:
+		return take_word(l, ret) ? GRUB_TOKEN_WORD : GRUB_TOKEN_ERROR;
+	}
 }
 
 static bool is_hex(char c)

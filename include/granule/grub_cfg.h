@@ -61,38 +61,65 @@ struct grub_cfg_facts {
 	struct span granule_policy[PAGE_SIZE_64K + 1]; /* granule_4k=, ...: id of what a policy stands for */
 };
 
+enum grub_frame_kind {
+	GRUB_FRAME_IF,
+	GRUB_FRAME_LOOP,
+	GRUB_FRAME_ENTRY,
+	GRUB_FRAME_SUBMENU,
+	GRUB_FRAME_FUNCTION,
+	GRUB_FRAME_OTHER, /* a block of another command, also a menuentry in a menuentry */
+};
+
+enum grub_branch {
+	GRUB_BRANCH_CONDITION,
+	GRUB_BRANCH_THEN, /* of a loop: behind `do` */
+	GRUB_BRANCH_ELSE,
+};
+
 /* What is open at a place of the text. */
 struct grub_frame {
-	unsigned char kind, branch; /* of the reader's own */
-	unsigned asks, asked;       /* variables of this condition of an `if`, and of those before it */
-	size_t offset;              /* where it begins */
+	enum grub_frame_kind kind;
+	enum grub_branch branch;
+	unsigned asks, asked; /* variables of this condition of an `if`, and of those before it */
+	size_t offset;        /* where it begins */
+};
+
+/* What the last thing was, of what commands are put together from. */
+enum grub_gap {
+	GRUB_GAP_START,     /* the beginning of a list of commands */
+	GRUB_GAP_COMMAND,   /* a command, and no line end yet */
+	GRUB_GAP_SEPARATOR, /* a line end or semicolon */
 };
 
 struct grub_cfg {
-	size_t pos; /* up to where the text was read; after an error: where */
+	size_t pos; /* up to where the text was read; at the end after an error: where */
 	struct grub_cfg_facts facts;
 
 	/* of the reader's own */
 	struct grub_lexer lexer;
 	struct grub_item item; /* the menuentry that is open */
 	struct grub_frame frames[GRUB_CFG_MAX_NESTING];
+	enum grub_gap gap;
 	unsigned n_frames, depth;
 	unsigned entry;      /* 1 in a menuentry */
-	unsigned hidden;     /* blocks around that are not looked at */
+	unsigned hidden;     /* functions and other blocks around */
 	unsigned conditions; /* `if` and loops around */
 	unsigned next_entry; /* which parts of what grub-reboot relies on were seen */
 	unsigned asked;      /* variables that conditions of the top level ask about */
 	size_t index[GRUB_CFG_MAX_DEPTH + 1];
-	int error;
+	bool failed, ended;
+	int error; /* the first one */
+	size_t error_pos;
 };
 
 /* Starts. `memory` is room for words without their quotes: GRUB_CFG_MEMORY(text.n) always suffices. */
 void grub_cfg_open(struct span text, char *memory, size_t size, struct grub_cfg *ret);
 
 /* Next item in the order of the text; a submenu comes before what is in it. false at the end, with *ret_error
- * 0, or ERROR_SYNTAX (a quote, brace or `if` that is not closed, or closed without one, or a sign that GRUB's
- * language has no use for), ERROR_TOO_MANY (nested too deep), ERROR_SPACE; cfg->pos is then where. What came
- * before an error is good; facts are complete when all is read. */
+ * 0 or one of these, and cfg->pos where:
+ * ERROR_SYNTAX    what GRUB's own grub-script-check refuses. GRUB drops the outermost block or command around
+ * it and goes on with the next line; so does this, but a submenu that is dropped was told of already.
+ * ERROR_TOO_MANY  nested too deep, ERROR_SPACE: here reading ends. What came before is good. */
 bool grub_cfg_next(struct grub_cfg *cfg, struct grub_item *ret, int *ret_error);
 
 /* One part of a path of menu entries, as GRUB wants it: '>' is written twice. */

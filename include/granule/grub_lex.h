@@ -8,9 +8,10 @@
 enum grub_token {
 	GRUB_TOKEN_END,
 	GRUB_TOKEN_WORD,
-	GRUB_TOKEN_LINE_END, /* of a command: a line end or ';' */
-	GRUB_TOKEN_OPEN,     /* '{' */
-	GRUB_TOKEN_CLOSE,    /* '}' */
+	GRUB_TOKEN_LINE_END,
+	GRUB_TOKEN_SEMICOLON,
+	GRUB_TOKEN_OPEN,  /* '{' */
+	GRUB_TOKEN_CLOSE, /* '}' */
 	GRUB_TOKEN_ERROR,
 };
 
@@ -27,6 +28,7 @@ struct grub_word {
 	struct span value; /* without quotes and backslashes; variables stay as they are written */
 	size_t offset;     /* where it begins in the text */
 	bool bare;         /* of plain characters alone: only such a word can be a keyword */
+	bool nothing;      /* of a continued line alone: no word when the command is run */
 	bool variable;     /* something in it comes from a variable */
 	unsigned asks;     /* enum grub_variable */
 };
@@ -37,7 +39,8 @@ struct grub_lexer {
 	size_t pos;
 	char *memory; /* of the caller's */
 	size_t used, size;
-	int error; /* of the last GRUB_TOKEN_ERROR, whose place is `pos`: ERROR_SYNTAX, ERROR_SPACE */
+	int error; /* of the last GRUB_TOKEN_ERROR: ERROR_SYNTAX, ERROR_SPACE */
+	size_t error_pos;
 };
 
 /* Next token; fills *ret for a word. A caller that has no use for a word may set `used` back to what it was.

@@ -23,8 +23,9 @@ static void check_item(struct place *p, const struct grub_item *item)
 {
 	CHECK(item->depth <= p->depth && item->depth <= GRUB_CFG_MAX_DEPTH);
 	p->depth = item->depth;
-	CHECK(item->index == p->index[p->depth]);
-	p->index[p->depth]++;
+	/* But for a submenu that is dropped in the middle, whose number another gets. */
+	CHECK(item->index == p->index[p->depth] || (!p->depth && item->index < p->index[0]));
+	p->index[p->depth] = item->index + 1;
 	if (item->submenu) {
 		CHECK(p->depth < GRUB_CFG_MAX_DEPTH);
 		p->index[++p->depth] = 0;
