@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "boot_facts.h"
+#include "grub/grub_status.h"
 #include "records.h"
 #include "report.h"
 #include "system.h"
@@ -96,6 +97,7 @@ static void print_json(const struct options *o, const struct boot_facts *facts, 
 	json_object_object_add(root, "memory_map", json_text(facts->memory_map));
 	json_object_object_add(root, "trial", json_trial(m));
 	json_object_object_add(root, "verified", json_verified(m));
+	json_object_object_add(root, "grub", set && set->grub ? grub_status_json(o, set) : NULL);
 	json_print(root);
 }
 
@@ -188,6 +190,20 @@ static void print_wishes(const struct entry_set *set)
 	}
 }
 
+/* Which of GRUB's own files decides where nothing of granule's does, and what may surprise. */
+static void print_grub(const struct options *o, const struct entry_set *set)
+{
+	struct strings notes = { 0 };
+
+	if (!set->grub)
+		return;
+	_cleanup_free_ char *by_default = grub_status_default(o, set);
+	print_line("GRUB default", by_default);
+	grub_status_notes(o, set, &notes);
+	print_list("note", &notes);
+	strings_free(&notes);
+}
+
 static void print_next(const struct entry_set *set, const struct next_boot *next)
 {
 	if (variable_boot_next_is_own())
@@ -265,6 +281,7 @@ int cmd_status(const struct options *o)
 		print_line("CPU", t.n ? cpu : "page sizes not known (granule-boot publishes them)");
 		if (have_set) {
 			print_wishes(&set);
+			print_grub(o, &set);
 			print_memory(&memory, boot_id, facts.entry);
 			print_next(&set, &next);
 		}

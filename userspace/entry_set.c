@@ -263,8 +263,11 @@ void entry_set_print_candidates(const struct entry_set *set, bool (*fits)(const 
 
 	for (size_t i = 0; i < set->n; i++) {
 		const struct entry *e = set->entries[i];
-		/* Nobody who asks for a kernel means what the loader makes itself, or a trial that waits. */
-		if (fits ? !fits(e, context) : e->type == ENTRY_AUTO || e->bls.trial)
+		/* Nobody who asks for a kernel means what the loader makes itself, a trial that waits, or
+		 * another entry for a kernel that has one. */
+		bool meant = e->type != ENTRY_AUTO && !e->bls.trial && !e->twin &&
+			     !(e->type == ENTRY_MENU && e->bls.start == BLS_START_NONE);
+		if (fits ? !fits(e, context) : !meant)
 			continue;
 		const char *obstacle = entry_obstacle(set, e);
 		if (!any)

@@ -72,8 +72,8 @@ struct grub_menu;
 
 struct grub {
 	struct grub_menu *menu; /* grub_menu.h; NULL until grub_menu_read() */
-	char *folder;   /* ROOT/boot/grub2 */
-	char *cfg_path; /* of the file that makes the menu */
+	char *folder;           /* ROOT/boot/grub2 */
+	char *cfg_path;         /* of the file that makes the menu */
 	char *cfg_text;
 	size_t cfg_size;
 	char *cfg_memory;  /* of GRUB_CFG_MEMORY(cfg_size) bytes; `facts` point into it */

@@ -237,7 +237,10 @@ static void apply_owner_default(const struct job *j, bool as_wish)
 		j->in->default_variable = pattern_of(j, value, e);
 		j->in->from_env |= 1u << RULE_DEFAULT;
 	}
-	if (e)
+	if (!saved && j->grub->facts.saved_entry)
+		set_first(j, first_of_menu(j),
+			  xstrdup("first entry of the menu, since none is saved in grubenv"));
+	else if (e)
 		set_first(j, e,
 			  saved ? xprintf("default of grubenv, %s", value)
 				: xprintf("default of grub.cfg, %s", value));

@@ -371,23 +371,38 @@ void grub_kernels_look(struct grub_kernels *k, struct loaded_entry *e, struct sp
 		remember_start(k, e, f->real);
 }
 
+/* A file that is handed to a kernel; it is not looked into. */
+static const struct file *part_of(struct grub_kernels *k, struct span path)
+{
+	_cleanup_free_ char *key = xprintf("initrd\n%.*s", (int)path.n, path.p);
+	struct lh_entry *found = lh_table_lookup_entry(k->files, key);
+
+	if (found)
+		return lh_entry_v(found);
+	struct file *f = xalloc(sizeof(*f));
+	f->key = key;
+	key = NULL;
+	lh_table_insert(k->files, f->key, f);
+	int fd = find(k, grub_path_without_device(path), &f->path);
+	if (fd >= 0)
+		close(fd);
+	else
+		f->problem = xprintf("%.*s: %s", (int)path.n, path.p,
+				     errno == ENOENT ? "not found" : strerror(errno));
+	return f;
+}
+
 void grub_kernels_look_at_initrds(struct grub_kernels *k, struct loaded_entry *e)
 {
 	if (e->problem || e->note)
 		return;
 	for (unsigned i = 0; i < e->entry.bls.n_initrd; i++) {
 		struct span path = e->entry.bls.initrd[i];
-		_cleanup_free_ char *found = NULL;
+		const struct file *f = memchr(path.p, '$', path.n) ? NULL : part_of(k, path);
 
-		if (memchr(path.p, '$', path.n))
+		if (!f || !f->problem)
 			continue;
-		int fd = find(k, grub_path_without_device(path), &found);
-		if (fd >= 0) {
-			close(fd);
-			continue;
-		}
-		e->problem = xprintf("%.*s: %s", (int)path.n, path.p,
-				     errno == ENOENT ? "not found" : strerror(errno));
+		e->problem = xstrdup(f->problem);
 		e->entry.unusable = true;
 		return;
 	}
