@@ -150,6 +150,10 @@ def test_a_machine_without_grub_has_none_and_nothing_is_said(tree):
      "grub2-mkconfig -o /boot/efi/EFI/redhat/grub.cfg"),
     ({"boot/efi/EFI/centos/grub.cfg": MENU, "boot/grub/grub.cfg": MENU}, "debian", "boot/grub/grub.cfg", "grub",
      "update-grub"),
+    # The own file is the menu, and what other systems left leads elsewhere.
+    ({"boot/efi/EFI/centos/grub.cfg": MENU, "boot/efi/EFI/debian/grub.cfg": STUB % "grub",
+      "boot/grub/grub.cfg": MENU}, "centos", "boot/efi/EFI/centos/grub.cfg", "grub2",
+     "grub2-mkconfig -o /boot/efi/EFI/centos/grub.cfg"),
     # A system whose folder is named otherwise.
     ({"boot/efi/EFI/vendor/grub.cfg": BLS}, "mine", "boot/efi/EFI/vendor/grub.cfg", "grub2",
      "grub2-mkconfig -o /boot/efi/EFI/vendor/grub.cfg"),
@@ -158,7 +162,7 @@ def test_a_machine_without_grub_has_none_and_nothing_is_said(tree):
      "debian", "boot/grub/grub.cfg", "grub", "update-grub"),
     ({"boot/efi/EFI/fedora/grub.cfg": STUB % "grub2", "boot/grub/grub.cfg": MENU, "boot/grub2/grub.cfg": BLS},
      "fedora", "boot/grub2/grub.cfg", "grub2", "grub2-mkconfig -o /boot/grub2/grub.cfg"),
-], ids=["debian", "rhel9", "rhel8", "openeuler", "suse", "arch", "remains", "stranger", "remains-alone", "vendor", "two-grub", "two-grub2"])
+], ids=["debian", "rhel9", "rhel8", "openeuler", "suse", "arch", "remains", "stranger", "remains-alone", "own-first", "vendor", "two-grub", "two-grub2"])
 def test_the_grub_cfg_that_makes_the_menu_is_found_with_its_tools(tree, files, os_id, cfg, tools, mkconfig):
     tree.write("etc/os-release", f"ID={os_id}\n")
     for path, text in files.items():

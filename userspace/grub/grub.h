@@ -114,8 +114,9 @@ struct grub_setting {
 
 /* Changes a block, all in one write, in memory alike; makes the file if it is missing. Overwritten in place
  * when one sector holds all that differs, else written anew and renamed where GRUB is to find it. Of btrfs
- * the area is written first, then the file. Honours --dry-run. Writes nothing when nothing changes;
- * *ret_changed (may be NULL). Returns 0 or -errno after one printed line (-ENOSPC: the block is full). */
+ * the file is written first, then the area, which wins. Honours --dry-run. Writes nothing when nothing
+ * changes; *ret_changed (may be NULL). Returns 0 or -errno after one printed line (-ENOSPC: the block is
+ * full). */
 int grub_block_change(const struct options *o, struct grub_block *block, const struct grub_setting *settings,
 		      size_t n, bool *ret_changed);
 

@@ -283,10 +283,11 @@ int grub_block_change(const struct options *o, struct grub_block *b, const struc
 	bool area_differs = b->kind == GRUB_BLOCK_BTRFS && memcmp(area, b->area, sizeof(area)) != 0;
 	/* No file is made to hold nothing. */
 	bool differs = b->exists ? memcmp(block, b->block, sizeof(block)) != 0 : holds_any(block);
-	if (area_differs && !o->dry_run)
-		r = grub_area_write(b, area);
-	if (r == 0 && differs && !o->dry_run)
+	/* What is in the area wins as long as it is there: until it is written, nothing has changed. */
+	if (differs && !o->dry_run)
 		r = env_file_write(b->path, b->exists ? b->block : NULL, block);
+	if (r == 0 && area_differs && !o->dry_run)
+		r = grub_area_write(b, area);
 	if (r < 0) {
 		complain("%s: cannot be written: %s", b->path, strerror(-r));
 		return r;

@@ -58,13 +58,12 @@ static const char *phrase(char *taken)
 	return last;
 }
 
-static const char *block_obstacle(const struct grub *grub, const struct grub_block *block)
+static const char *block_obstacle(const struct grub_block *block)
 {
 	if (block->obstacle)
 		return phrase(xprintf("%s, so it could not clear it", block->obstacle));
 	if (block->exists && block->problem)
-		return phrase(xprintf("%s: %s; make it anew with '%s-editenv %s create'", block->path,
-				      block->problem, grub->tools, block->path));
+		return phrase(xprintf("%s: %s", block->path, block->problem));
 	return NULL;
 }
 
@@ -73,7 +72,7 @@ const char *grub_stored_obstacle(const struct change *c)
 	const struct grub *grub = c->set.grub;
 
 	if (grub_has_block(grub))
-		return block_obstacle(grub, &grub->own);
+		return block_obstacle(&grub->own);
 	if (!grub->facts.next_entry)
 		return phrase(xprintf("%s does not ask for next_entry; install " GENERATOR " and run '%s'",
 				      grub->cfg_path, grub->mkconfig));
@@ -82,7 +81,7 @@ const char *grub_stored_obstacle(const struct change *c)
 				      "'%s-editenv %s%screate'",
 				      grub->tools, grub->env.path ? grub->env.path : "",
 				      grub->env.path ? " " : ""));
-	return block_obstacle(grub, &grub->env);
+	return block_obstacle(&grub->env);
 }
 
 /* A block that GRUB cannot write keeps its one-shot, and without granule's lines that is obeyed for ever. */
