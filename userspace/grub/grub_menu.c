@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include <granule/cmdline.h>
 #include <granule/error.h>
 #include <granule/keyval.h>
 
@@ -181,6 +182,23 @@ static void look_at_kernels(struct reader *r, struct grub_kernels *kernels)
 	free(r->pending);
 }
 
+/* An image that granule's lines start as an EFI program lies on the ESP; the generator looked at it, and says in a
+ * word which page size it is given. */
+static void take_size_of_image(struct loaded_entry *e)
+{
+	struct span word;
+	size_t comma = 0;
+
+	if (!cmdline_get(e->entry.bls.options, SPAN(GRUB_WORD_ENTRY), &word))
+		return;
+	for (size_t i = 0; i < word.n; i++)
+		if (word.p[i] == ',')
+			comma = i + 1;
+	e->entry.page_size = page_size_parse(span_cut(word, comma, word.n));
+	if (e->entry.page_size != PAGE_SIZE_UNKNOWN)
+		e->entry.kind = IMAGE_SELECTABLE;
+}
+
 static void add_item(struct reader *r, const struct grub_item *item)
 {
 	struct grub_node node = {
@@ -200,6 +218,8 @@ static void add_item(struct reader *r, const struct grub_item *item)
 
 		if (item->linux.n)
 			postpone(r, e, item);
+		else if (node.ours && item->chainloader.n)
+			take_size_of_image(e);
 		if (item->users.n && !span_equal(item->users, SPAN("-")))
 			note(e, "GRUB asks for a password before it boots it");
 		node.position = r->set->n;
