@@ -129,3 +129,9 @@ const char *root_path_shown(const struct options *o, const char *path)
 
 	return *shown ? shown : "/";
 }
+
+char *root_path_real(const struct options *o, const char *path)
+{
+	return root_path_is_below(o, path) ? root_path_resolve(o->root, root_path_shown(o, path))
+					   : xstrdup(path);
+}

@@ -10,6 +10,9 @@
  * ELOOP, ENOTDIR, EACCES. To be freed. */
 char *root_path_resolve(const char *root, const char *path);
 
+/* The same for a path that may begin with --root, as path_join() makes them; one that is elsewhere stays. */
+char *root_path_real(const struct options *o, const char *path);
+
 /* The path as a person on that system writes it: "/boot/grub" for ROOT/boot/grub; a path that is not below
  * --root stays. Points into `path`. */
 const char *root_path_shown(const struct options *o, const char *path);

@@ -385,6 +385,23 @@ def test_a_linked_grubenv_is_written_where_it_lies(tree):
     assert file.stat().st_ino != before and (tree.root / "boot/grub2/grubenv").is_symlink()
 
 
+def test_a_link_that_leads_nowhere_in_the_tree_leads_to_no_file_outside(debian, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "grubenv").write_bytes(block("saved_entry=host"))
+    file = debian.root / "boot/grub/grubenv"
+    for target in (f"{outside}/grubenv", "../../../outside/grubenv", "grubenv"):
+        file.unlink()
+        file.symlink_to(target)
+        found = debian.show()["env"]
+        assert found["values"] == {} and "leads nowhere" in found["problem"]
+        assert debian.run("env:saved_entry=x").returncode == 1
+        assert (outside / "grubenv").read_bytes() == block("saved_entry=host")
+    (outside / "x.cfg").write_text("GRUB_DEFAULT=9\n")
+    debian.link("etc/default/grub", outside / "x.cfg")
+    assert default(debian)["value"] in ("0", None)
+
+
 def test_a_change_is_one_write_that_keeps_what_others_store(debian):
     file = debian.write("boot/grub/grubenv", block("# note", "saved_entry=a", "other=1", "next_entry=b"))
     assert debian.ok("env:next_entry,saved_entry=c,granule_tries=3") == "changed"
@@ -610,7 +627,7 @@ def test_an_area_that_is_not_there_is_not_made_and_what_makes_it_is_said(suse):
     not_used(suse, "lies on btrfs", "grub2-editenv - unset next_entry")
 
 
-@pytest.mark.parametrize("place", ["512", "512+2", "130+1", "4000+1", "x+1", "512+1+1", "-1+1", "(hd0)512+1"])
+@pytest.mark.parametrize("place", ["512", "512+0", "512+2", "130+1", "4000+1", "x+1", "512+1+1", "-1+1", "(hd0)512+1"])
 def test_an_area_in_a_place_that_is_not_certain_is_not_touched(suse, place):
     suse.write("boot/grub2/grubenv", block(f"env_block={place}"))
     not_used(suse, "not understood")

@@ -49,13 +49,13 @@ static bool is_own_folder(const char *os_id, const char *name)
 	return strncasecmp(os_id, name, n) == 0 && (!os_id[n] || os_id[n] == '-');
 }
 
-static void look_at(const char *path, bool own, struct on_esp *ret)
+static void look_at(const struct options *o, const char *name, bool own, struct on_esp *ret)
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *path = root_path_real(o, name), *text = NULL;
 	struct stat st;
 	size_t size;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || (ret->own && !own))
+	if (!path || stat(path, &st) < 0 || !S_ISREG(st.st_mode) || (ret->own && !own))
 		return;
 	/* This system's own folder counts alone. */
 	if (own && !ret->own) {
@@ -84,7 +84,7 @@ static void look_on_esp(const struct options *o, const char *esp, struct on_esp 
 		_cleanup_free_ char *path = path_join(below, "grub.cfg");
 
 		if (names[i]->d_name[0] != '.')
-			look_at(path, is_own_folder(os_id, names[i]->d_name), ret);
+			look_at(o, path, is_own_folder(os_id, names[i]->d_name), ret);
 		free(names[i]);
 	}
 	if (n >= 0)
@@ -182,13 +182,13 @@ static void read_facts(struct grub *grub)
 }
 
 /* Kernel path of an entry's file; NULL. */
-static char *kernel_of(const char *path)
+static char *kernel_of(const struct options *o, const char *name)
 {
-	_cleanup_free_ char *text = NULL, *options = NULL;
+	_cleanup_free_ char *path = root_path_real(o, name), *text = NULL, *options = NULL;
 	struct bls_entry e;
 	size_t size, offset;
 
-	if (read_file(path, ENTRY_MAX, &text, &size) < 0)
+	if (!path || read_file(path, ENTRY_MAX, &text, &size) < 0)
 		return NULL;
 	options = xalloc(size + 1);
 	if (bls_parse((struct span){ text, size }, options, size + 1, &e, &offset) != 0 || !e.path.n)
@@ -217,7 +217,7 @@ static char *find_bls_files(const struct options *o, const char *entries)
 	while (dir && (d = readdir(dir))) {
 		_cleanup_free_ char *path = path_join(entries, d->d_name);
 		_cleanup_free_ char *kernel =
-			bls_file_name_is_entry(span_of(d->d_name)) ? kernel_of(path) : NULL;
+			bls_file_name_is_entry(span_of(d->d_name)) ? kernel_of(o, path) : NULL;
 		_cleanup_free_ char *below_boot = kernel ? path_join(boot, kernel) : NULL;
 		_cleanup_free_ char *below_root = kernel ? path_join(o->root, kernel) : NULL;
 

@@ -99,9 +99,11 @@ static char *find_area(const struct options *o, const struct grub *grub, const s
 		return xstrdup("its device is not known");
 	if (mount->here && !is_on_one_device(grub->folder))
 		return xstrdup("it is on several devices");
-	char *stack = stack_of(o, mount);
+	_cleanup_free_ char *stack = stack_of(o, mount);
 	if (stack)
-		return stack;
+		return xprintf("it is on %s", stack);
+	if (!place)
+		return xprintf("it is not there, '%s-editenv - unset next_entry' makes it", grub->tools);
 	if (!parse_place(place, &b->offset))
 		return xprintf("'env_block=%s' is not understood", place);
 	char *problem = read_area(mount->source, b->offset, b->area);
@@ -113,10 +115,12 @@ static char *find_area(const struct options *o, const struct grub *grub, const s
 	return NULL;
 }
 
-static void say_no(struct grub_block *b, const char *why, const char *help)
+static void say_no(struct grub_block *b, const char *why)
 {
 	free(b->obstacle);
-	b->obstacle = xprintf("%s lies on btrfs, which GRUB cannot write, %s%s", b->path, why, help);
+	b->obstacle =
+		xprintf("%s lies on btrfs, which GRUB cannot write, and the area for that is not usable (%s)",
+			b->path, why);
 }
 
 /* Whether grub.cfg asks for an area at all. */
@@ -136,20 +140,16 @@ void grub_area_find(const struct options *o, struct grub *grub)
 		return;
 	grub_mount_find(o, b->path, &mount);
 	bool is_btrfs = mount.type && strcmp(mount.type, "btrfs") == 0;
-	if (is_btrfs && !place) {
-		_cleanup_free_ char *help =
-			xprintf("; '%s-editenv - unset next_entry' makes it", grub->tools);
-		say_no(b, "and the area that it can write is not there", help);
-	} else if (is_btrfs) {
+	if (is_btrfs) {
 		why = find_area(o, grub, &mount, place, b);
 		if (why)
-			say_no(b, "nor the area beside it: ", why);
+			say_no(b, why);
 	} else if (place && mount.type) {
 		/* Left by an installer: GRUB would clear a one-shot there, and not in the file. */
 		free(b->obstacle);
 		b->obstacle =
-			xprintf("%s has 'env_block=%s', so GRUB would clear nothing in it; '%s-editenv - "
-				"unset env_block' removes that",
+			xprintf("%s has 'env_block=%s' ('%s-editenv - unset env_block' removes it), and GRUB "
+				"writes there instead",
 				b->path, place, grub->tools);
 	}
 	if (b->kind == GRUB_BLOCK_BTRFS) {

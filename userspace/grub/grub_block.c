@@ -31,13 +31,24 @@ static char *damage(size_t size, const char *block)
 	return xprintf("is damaged at byte %zu", offset);
 }
 
-/* Fills in block, exists and problem. */
-static void read_block(struct grub_block *b)
+/* Fills in path, block, exists and problem. A link that leads nowhere leads to no other system's file. */
+static void read_block(const struct options *o, const char *path, struct grub_block *b)
 {
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
 	size_t size;
 
+	b->path = root_path_real(o, path);
+	if (!b->path) {
+		int error = errno;
+		b->path = xstrdup(path);
+		/* In a folder that is not there either. */
+		if (error == ENOENT && lstat(path, &st) < 0 && errno == ENOENT)
+			return;
+		b->problem = xprintf("leads nowhere: %s", strerror(error));
+		b->exists = true;
+		return;
+	}
 	if (stat(b->path, &st) < 0) {
 		if (errno != ENOENT)
 			b->problem = xstrdup(strerror(errno));
@@ -75,22 +86,13 @@ static void add_help(const struct options *o, const struct grub *grub, struct gr
 	free(problem);
 }
 
-static char *resolved(const struct options *o, const char *path)
-{
-	char *real =
-		root_path_is_below(o, path) ? root_path_resolve(o->root, root_path_shown(o, path)) : NULL;
-
-	return real ? real : xstrdup(path);
-}
-
 void grub_block_read_env(const struct options *o, struct grub *grub)
 {
 	struct grub_block *b = &grub->env;
 	_cleanup_free_ char *path = path_join(grub->folder, "grubenv");
 
 	b->kind = GRUB_BLOCK_FILE;
-	b->path = resolved(o, path);
-	read_block(b);
+	read_block(o, path, b);
 	if (!b->exists)
 		b->problem = xstrdup("is missing");
 	add_help(o, grub, b);
@@ -150,8 +152,7 @@ void grub_block_read_own(const struct options *o, const struct places *places, s
 		b->obstacle = xprintf("%s is on a file system that is not mounted", b->path);
 		return;
 	}
-	b->path = resolved(o, file);
-	read_block(b);
+	read_block(o, file, b);
 	add_help(o, grub, b);
 	check_file_system(o, grub, b);
 	b->obstacle = grub_write_obstacle(o, b->path);

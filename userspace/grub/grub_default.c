@@ -6,6 +6,7 @@
 #include <granule/keyval.h>
 #include <granule/shell_vars.h>
 
+#include "../root_path.h"
 #include "grub.h"
 
 #define FILE_MAX (64 << 10)
@@ -13,6 +14,7 @@
 #define DROP_INS "etc/default/grub.d"
 
 struct reader {
+	const struct options *o;
 	struct grub_mkconfig_var *settings;
 	struct shell_var *vars;
 	size_t n;
@@ -22,10 +24,10 @@ struct reader {
 
 static bool read_one(struct reader *reader, const char *path)
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *real = root_path_real(reader->o, path), *text = NULL;
 	struct text scratch = text_in(reader->scratch, VALUE_MAX);
 	size_t size, offset = 0;
-	int r = read_file(path, FILE_MAX, &text, &size);
+	int r = real ? read_file(real, FILE_MAX, &text, &size) : -errno;
 
 	if (r < 0) {
 		reader->problem = xprintf("%s: %s", path, strerror(-r));
@@ -91,7 +93,7 @@ bool grub_mkconfig_vars_read(const struct options *o, struct grub_mkconfig_var *
 	_cleanup_free_ char *folder = path_join(o->root, DROP_INS);
 	_cleanup_free_ char *values = xalloc(n * VALUE_MAX), *scratch = xalloc(VALUE_MAX);
 	_cleanup_free_ struct shell_var *vars = xalloc(n * sizeof(*vars));
-	struct reader reader = { settings, vars, n, values, scratch, NULL };
+	struct reader reader = { o, settings, vars, n, values, scratch, NULL };
 
 	for (size_t i = 0; i < n; i++) {
 		settings[i].value = settings[i].file = NULL;
