@@ -40,7 +40,7 @@ while [ $# -gt 0 ]; do
 done
 case $path in /efi*) device=/dev/vda1 ;; esac
 n=2 fs=ext2 uuid={BOOT_UUID}
-[ "$device" != /dev/vda1 ] || {{ n=1 fs=fat uuid=$(blkid /dev/vda1 | sed 's/.*UUID="\\([^"]*\\)".*/\\1/'); }}
+[ "$device" != /dev/vda1 ] || {{ n=1 fs=fat uuid=$(hexdump -s 67 -n 4 -e '1/4 "%08X"' /dev/vda1 | sed 's/..../&-/'); }}
 case $target in
 device) echo /dev/vda$n ;;
 fs) echo $fs ;;
@@ -54,7 +54,8 @@ esac
 """
 
 RELATIVE = "#!/bin/sh\ncase $1 in /efi/*) echo ${1#/efi} ;; *) echo $1 ;; esac\n"
-UPDATE = "#!/bin/sh\nexec /usr/sbin/grub-mkconfig -o /boot/grub/grub.cfg\n"
+# busybox's dpkg compares no versions.
+UPDATE = "#!/bin/sh\nrm -f /bin/dpkg\nexec /usr/sbin/grub-mkconfig -o /boot/grub/grub.cfg\n"
 
 
 def grub_root(version):
