@@ -134,6 +134,17 @@ const struct entry *grub_resolve(const struct entry_set *set, struct span spec)
 	return first ? NULL : entry_of_node(set, node);
 }
 
+char *grub_path_of_id(const struct entry_set *set, const char *id)
+{
+	const struct grub_menu *menu = set->grub->menu;
+	const struct entry *e = entry_by_id(set, span_of(id));
+
+	for (size_t i = 0; e && i < menu->n; i++)
+		if (menu->nodes[i].position == e->position && menu->nodes[i].path)
+			return xstrdup(menu->nodes[i].path);
+	return xstrdup(id);
+}
+
 /* ---- the wishes ---- */
 
 struct job {

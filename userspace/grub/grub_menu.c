@@ -182,8 +182,8 @@ static void look_at_kernels(struct reader *r, struct grub_kernels *kernels)
 	free(r->pending);
 }
 
-/* An image that granule's lines start as an EFI program lies on the ESP; the generator looked at it, and says in a
- * word which page size it is given. */
+/* An image that granule's lines start as an EFI program lies on the ESP; the generator looked at it, and says
+ * in a word which page size it is given. */
 static void take_size_of_image(struct loaded_entry *e)
 {
 	struct span word;

@@ -49,6 +49,10 @@ bool grub_has_block(const struct grub *grub);
  * find none, and so boot the first. */
 const struct entry *grub_resolve(const struct entry_set *set, struct span spec);
 
+/* An entry's id as GRUB itself wants it, for grubenv: entries of granule's lines have plain ids, but stand in
+ * a submenu. To be freed. */
+char *grub_path_of_id(const struct entry_set *set, const char *id);
+
 /* The entry that a kernel command line tells of: by granule.entry=, else by BOOT_IMAGE= and the options; NULL
  * if none or several fit. */
 const struct entry *grub_booted(const struct entry_set *set, const char *cmdline);

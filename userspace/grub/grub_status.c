@@ -126,6 +126,17 @@ static void note_updates(const struct options *o, const struct entry_set *set, s
 		strings_add(ret, conflict);
 }
 
+static void note_tries(const struct grub *grub, struct strings *ret)
+{
+	_cleanup_free_ char *tries = grub_block_get(&grub->own, GRUB_ENV_TRIES);
+
+	if (grub_has_block(grub) && tries)
+		strings_add(ret,
+			    xprintf("the default may boot %s more times before 'granule verify --boot' finds "
+				    "it in order",
+				    tries));
+}
+
 static void note_counting(const struct grub *grub, struct strings *ret)
 {
 	_cleanup_free_ char *counter = grub_block_get(&grub->env, SPAN("boot_counter"));
@@ -150,6 +161,7 @@ void grub_status_notes(const struct options *o, const struct entry_set *set, str
 		note_block(o, &grub->env, ret);
 	note_policy(o, set, ret);
 	note_updates(o, set, ret);
+	note_tries(grub, ret);
 	note_counting(grub, ret);
 }
 

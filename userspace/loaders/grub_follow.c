@@ -7,6 +7,7 @@
 
 #include <granule/env_wishes.h>
 
+#include "../grub/rpm_default.h"
 #include "../wishes.h"
 #include "grub_stored.h"
 
@@ -29,6 +30,7 @@ static int check_policy(const struct change *c, const char *word)
 static int store(struct change *c, const char *word, const struct entry *e)
 {
 	bool block = grub_has_block(c->set.grub);
+	_cleanup_free_ char *id = e ? grub_stored_id(c, loaded(e)->id) : NULL;
 	struct grub_changes changes = { 0 };
 	char memory[2];
 	int r = 0;
@@ -37,7 +39,7 @@ static int store(struct change *c, const char *word, const struct entry *e)
 		r = wish_variable(&c->actions, &c->set, "GranulePolicy", word);
 	if (block)
 		grub_changes_add(&changes, ENV_POLICY, word);
-	grub_changes_add(&changes, ENV_DEFAULT, e ? loaded(e)->id : NULL);
+	grub_changes_add(&changes, ENV_DEFAULT, id);
 	grub_changes_add(&changes, ENV_ONESHOT, NULL);
 	if (block)
 		grub_changes_add(&changes, GRUB_ENV_OPTIONS, NULL);
@@ -49,6 +51,17 @@ static int store(struct change *c, const char *word, const struct entry *e)
 	return r < 0 ? r : grub_stored_clear_owner(c);
 }
 
+/* Packages of Red Hat's family move saved_entry, which granule's block is safe from. */
+static int warn_of_updates(const struct change *c, enum page_size size, const struct entry *e)
+{
+	_cleanup_free_ char *conflict =
+		grub_has_block(c->set.grub) ? NULL : rpm_default_conflict(c->o, size, e);
+
+	if (conflict)
+		complain("%s", conflict);
+	return 0;
+}
+
 int grub_follow_set_policy(struct change *c, enum page_size size)
 {
 	const char *word = page_size_word(size);
@@ -56,7 +69,10 @@ int grub_follow_set_policy(struct change *c, enum page_size size)
 
 	if (r == 0)
 		r = check_policy(c, word);
-	return r < 0 ? r : store(c, word, loader_policy_entry(c, size));
+	const struct entry *e = loader_policy_entry(c, size);
+	if (r == 0)
+		r = store(c, word, e);
+	return r < 0 ? r : warn_of_updates(c, size, e);
 }
 
 /* A policy would be followed at the next change of an entry: it goes. */
@@ -66,7 +82,9 @@ int grub_follow_set_default(struct change *c, const struct entry *e)
 
 	if (r == 0)
 		r = check_policy(c, NULL);
-	return r < 0 ? r : store(c, NULL, e);
+	if (r == 0)
+		r = store(c, NULL, e);
+	return r < 0 ? r : warn_of_updates(c, PAGE_SIZE_UNKNOWN, e);
 }
 
 int grub_follow_set_none(struct change *c)
@@ -107,7 +125,8 @@ int grub_follow_policy(struct change *c, const struct entry *e)
 	int r = grub_stored_check_default(c);
 	if (r < 0)
 		return r;
-	grub_changes_add(&changes, ENV_DEFAULT, loaded(e)->id);
+	_cleanup_free_ char *id = grub_stored_id(c, loaded(e)->id);
+	grub_changes_add(&changes, ENV_DEFAULT, id);
 	grub_changes_add_tries(c, &changes, e, memory);
 	return grub_stored_write(c, grub_wishes(c->set.grub), &changes);
 }

@@ -107,14 +107,20 @@ int grub_stored_clear_owner(struct change *c)
 	return grub_stored_write(c, &grub->env, &changes);
 }
 
+char *grub_stored_id(const struct change *c, const char *id)
+{
+	return grub_has_block(c->set.grub) ? xstrdup(id) : grub_path_of_id(&c->set, id);
+}
+
 int grub_stored_arm(struct change *c, const char *id)
 {
+	_cleanup_free_ char *stored = grub_stored_id(c, id);
 	struct grub_changes changes = { 0 };
 	int r = refuse_for_ever(c);
 
 	if (r < 0)
 		return r;
-	grub_changes_add(&changes, ENV_ONESHOT, id);
+	grub_changes_add(&changes, ENV_ONESHOT, stored);
 	if (grub_has_block(c->set.grub))
 		grub_changes_add(&changes, GRUB_ENV_OPTIONS, NULL);
 	r = grub_stored_write(c, grub_wishes(c->set.grub), &changes);

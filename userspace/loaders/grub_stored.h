@@ -35,6 +35,9 @@ void grub_changes_add_rivals(struct grub_changes *changes);
 void grub_changes_add_tries(const struct change *c, struct grub_changes *changes, const struct entry *e,
 			    char *memory);
 
+/* An id as it stands where wishes are stored: plain in granule's block, as a path in grubenv. To be freed. */
+char *grub_stored_id(const struct change *c, const char *id);
+
 /* Writes them into a block, and notes each as an action. */
 int grub_stored_write(struct change *c, struct grub_block *block, const struct grub_changes *changes);
 
