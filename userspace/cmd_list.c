@@ -4,7 +4,6 @@
 #include "boot_facts.h"
 #include "report.h"
 #include "trial_entry.h"
-#include "tables.h"
 #include "variables.h"
 
 static json_object *json_supported(const struct entry *e, page_size_set cpu)
@@ -86,22 +85,28 @@ static char *state_text(const struct entry_set *set, const struct entry *e)
 	return xstrdup(entry_state(e));
 }
 
+/* One row for each entry; nothing is cut, and the id, which may be long, stands last. Menus of GRUB's can
+ * have thousands, for which libsmartcols takes longer than all the rest. */
 static void print_table(const struct entry_set *set, const struct entry *running,
 			const struct entry *by_default, const struct entry *next)
 {
-	static const char *const columns[] = { "", "SIZE", "STATE", "ID", NULL };
-	struct libscols_table *table = table_new(columns);
+	_cleanup_free_ char **states = xalloc((set->n + 1) * sizeof(*states));
+	size_t width = strlen("STATE");
 
 	for (size_t i = 0; i < set->n; i++) {
-		const struct entry *e = set->entries[i];
-		const char marks[] = { e == running ? '*' : ' ', e == by_default ? 'd' : ' ',
-				       e == next ? '>' : ' ', 0 };
-		_cleanup_free_ char *state = state_text(set, e);
-		const char *row[] = { marks, entry_size_title(e), state, loaded(e)->id };
-		table_add(table, row);
+		states[i] = state_text(set, set->entries[i]);
+		if (strlen(states[i]) > width)
+			width = strlen(states[i]);
 	}
-	table_print(table);
-	scols_unref_table(table);
+	if (set->n)
+		say(stdout, "    SIZE %-*s ID", (int)width, "STATE");
+	for (size_t i = 0; i < set->n; i++) {
+		const struct entry *e = set->entries[i];
+
+		say(stdout, "%c%c%c %-4s %-*s %s", e == running ? '*' : ' ', e == by_default ? 'd' : ' ',
+		    e == next ? '>' : ' ', entry_size_title(e), (int)width, states[i], loaded(e)->id);
+		free(states[i]);
+	}
 	if (!set->n) {
 		say(stdout, "There are no entries; %s.", entry_set_maker(set));
 		return;

@@ -377,6 +377,8 @@ def test_tries_that_are_used_up_leave_what_was_verified(ours):
     assert ours.system.json("status")["policy"] == "64k"
     ours.set_own(granule_page_size="64k", granule_tries="0")
     assert next_id(ours) == SIMPLE
+    ours.set_own(saved_entry="granule-6.1.0-13-arm64-16k-16k", granule_tries="0")
+    assert next_id(ours) == SIMPLE
 
 
 def test_an_unverified_default_is_given_the_tries_that_are_set(ours):
@@ -453,6 +455,18 @@ def test_a_one_shot_that_grub_could_not_clear_is_refused_even_by_force(debian):
         done = debian.system.run("once", "4k", *options)
         assert done.returncode == 1 and "btrfs" in done.stderr and not debian.env()
     assert "GRUB reads /boot/grub/grubenv, but cannot write it" in notes(debian)
+
+
+def test_a_one_shot_in_a_block_that_cannot_be_cleared_is_not_obeyed(ours):
+    ours.system.ok("set", "16k")
+    ours.system.ok("once", "4k")
+    assert next_id(ours) == "granule-6.1.0-13-arm64-4k"
+    ours.write("proc/self/mountinfo", "20 1 0:30 / / rw shared:1 - btrfs /dev/vda2 rw\n")
+    assert next_id(ours) == "granule-6.1.0-13-arm64-16k-16k" and "not honoured, it could not be cleared" in reason(ours)
+    done = ours.system.run("once", "64k")
+    assert done.returncode == 1 and "btrfs" in done.stderr
+    ours.set_own(granule_page_size="16k", granule_tries="3")
+    assert next_id(ours) == SIMPLE, "tries that cannot be counted are none"
 
 
 def test_with_lines_the_block_on_the_esp_serves_where_boot_cannot_be_written(ours):
