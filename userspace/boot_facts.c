@@ -131,17 +131,20 @@ void boot_facts_complete(const struct options *o, const struct entry_set *set, s
 	facts->policy = set->policy;
 	if (!facts->loader)
 		facts->loader = xstrdup("GRUB");
+	/* What is there, and was not booted, was named by a command line that was taken over. */
+	if (facts->entry &&
+	    (e ? !span_equal(e->id, span_of(facts->entry)) : entry_set_by_id(set, facts->entry) != NULL)) {
+		forget_words(facts);
+		facts->policy = set->policy;
+	}
 	if (!e)
 		return;
-	if (facts->entry && !span_equal(e->id, span_of(facts->entry)))
-		forget_words(facts);
 	if (!facts->entry) {
 		/* Of two names for the same, that of the default. */
 		default_boot(set, &by_default);
 		if (by_default.entry && grub_boots_same(by_default.entry, e))
 			e = by_default.entry;
 		facts->entry = xstrndup(e->id);
-		facts->policy = set->policy;
 	}
 	if (facts->asked == PAGE_SIZE_UNKNOWN)
 		facts->asked = e->page_size;

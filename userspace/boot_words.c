@@ -172,6 +172,14 @@ char *boot_words_record(const char *cmdline)
 	return record;
 }
 
+char *boot_words_entry(const char *cmdline)
+{
+	_cleanup_free_ char *record = boot_words_record(cmdline);
+	struct span value;
+
+	return record && boot_record_get(span_of(record), SPAN("entry"), &value) ? xstrndup(value) : NULL;
+}
+
 char *boot_words_remove(const char *cmdline, struct strings *ret_gone)
 {
 	static const char *const names[] = { "BOOT_IMAGE",     "initrd",         GRUB_WORD_ENTRY,

@@ -16,6 +16,9 @@
  */
 char *boot_words_record(const char *cmdline);
 
+/* Id of the entry that a command line names, to be freed; NULL. */
+char *boot_words_entry(const char *cmdline);
+
 /* Copies a command line without words that belong to one boot: those of granule, BOOT_IMAGE=, initrd=.
  * *ret_gone (may be NULL) gets those. To be freed. */
 char *boot_words_remove(const char *cmdline, struct strings *ret_gone);

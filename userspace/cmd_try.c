@@ -207,8 +207,12 @@ static int read_again(struct change *c)
 /* Takes back what was done before an error. */
 static void undo(struct job *j, struct trial *t)
 {
-	trial_clear(&j->change, t);
-	trial_remove(&j->state);
+	/* What could not be written may be there all the same. */
+	if (!j->o->dry_run)
+		read_again(&j->change);
+	/* Without a record a boot of it would not be judged. */
+	if (trial_clear(&j->change, t) == 0)
+		trial_remove(&j->state);
 }
 
 static void say_so(const struct job *j, const struct trial *t)

@@ -196,7 +196,10 @@ class GrubBoots(Boots):
         return chosen or "gnulinux-simple-1"
 
 
-def verified(root, **keywords):
+GRUB_OLD, GRUB_NEW = entry_id("4k"), entry_id("64k")
+
+
+def grub_verified(root, **keywords):
     """A machine whose default, an entry of granule's, has been verified."""
     system = GrubSystem(root, **keywords)
     boots = GrubBoots(system)
@@ -280,6 +283,11 @@ class BlsBoots(Boots):
         self.running(size or bits, release=release, **keywords)
         (self.root / "proc/cmdline").write_text(f"BOOT_IMAGE=(hd0,gpt2){kernel} {options}\n")
         return chosen
+
+
+BLS_OLD, BLS_NEW = f"{BlsSystem.machine_id}-6.1-4k", f"{BlsSystem.machine_id}-6.1-64k"
+BLS_TRIAL = f"A-trial-{BLS_NEW}"
+GrubSystem.boots, BlsSystem.boots = GrubBoots, BlsBoots
 
 
 def bls_verified(root, **keywords):

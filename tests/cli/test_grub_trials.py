@@ -4,15 +4,15 @@ grubenv alone."""
 
 import pytest
 
-from grub_boots import (BlsBoots, BlsSystem, GrubBoots, GrubSystem, bls_verified, entry_id, read_block, verified,
-                        write_block)
+from grub_boots import (BLS_NEW, BLS_OLD, BLS_TRIAL, GRUB_NEW, GRUB_OLD, BlsBoots, BlsSystem, GrubBoots, GrubSystem,
+                        bls_verified, entry_id, grub_verified, read_block, write_block)
 
-OLD, NEW, OTHER = entry_id("4k"), entry_id("64k"), entry_id("16k")
+OLD, NEW, OTHER = GRUB_OLD, GRUB_NEW, entry_id("16k")
 
 
 @pytest.fixture
 def machine(tmp_path):
-    return verified(tmp_path / "root")
+    return grub_verified(tmp_path / "root")
 
 
 @pytest.fixture
@@ -90,8 +90,12 @@ def test_of_two_entries_with_one_kernel_the_options_tell(tmp_path):
 
 
 def test_a_command_line_that_was_taken_over_names_no_other_kernels_entry(machine):
-    """As by a package that makes a new entry of /proc/cmdline."""
-    words(machine, f"BOOT_IMAGE=/boot/vmlinuz-6.1-64k root=UUID=1 ro quiet granule.entry={OLD},4k granule.chosen=oneshot:{OLD}")
+    """As by somebody who writes /proc/cmdline to GRUB_CMDLINE_LINUX."""
+    line = f"root=UUID=1 ro quiet granule.entry={OLD},4k granule.chosen=oneshot:{OLD}"
+    words(machine, f"BOOT_IMAGE=/boot/vmlinuz-6.1-64k {line}")
+    assert machine.json("status")["entry"] is None
+    cfg = machine.boot / "grub/grub.cfg"
+    cfg.write_text(cfg.read_text().replace("ro quiet\n", f"{line[12:]}\n"))
     assert machine.json("status")["entry"] == "gnulinux-advanced-1>gnulinux-6.1-64k-advanced-1"
     assert "picked" not in machine.run("verify").stdout
 
@@ -411,9 +415,6 @@ def test_a_default_that_could_not_be_stored_is_said_before_the_trial(tmp_path):
 
 
 # ---- loader/entries ----
-
-BLS_OLD, BLS_NEW = f"{BlsSystem.machine_id}-6.1-4k", f"{BlsSystem.machine_id}-6.1-64k"
-BLS_TRIAL = f"A-trial-{BLS_NEW}"
 
 
 @pytest.fixture(params=[False, True], ids=["grubenv", "granules-block"])

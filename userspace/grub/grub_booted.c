@@ -44,12 +44,21 @@ enum likeness {
 	SAME,
 };
 
-/* Words that stand for a variable may be any number of words; ours at the end depend on the boot. */
+/* Next word that is not GRUB's own. */
+static bool next_running(struct span line, size_t *pos, struct cmdline_word *ret)
+{
+	while (cmdline_next(line, pos, ret))
+		if (!span_equal(ret->name, SPAN("BOOT_IMAGE")))
+			return true;
+	return false;
+}
+
+/* What stands for a variable may be any number of words. */
 static enum likeness compare_options(struct span running, struct span options)
 {
 	struct cmdline_word here, there;
 	size_t at = 0, from = 0;
-	bool variable = false, more = cmdline_next(running, &at, &here);
+	bool variable = false, more = next_running(running, &at, &here);
 
 	while (cmdline_next(options, &from, &there)) {
 		if (memchr(there.text.p, '$', there.text.n)) {
@@ -57,20 +66,12 @@ static enum likeness compare_options(struct span running, struct span options)
 			continue;
 		}
 		while (variable && more && !span_equal(here.text, there.text))
-			more = cmdline_next(running, &at, &here);
+			more = next_running(running, &at, &here);
 		if (!more || !span_equal(here.text, there.text))
 			return SAME_FILE;
-		more = cmdline_next(running, &at, &here);
+		more = next_running(running, &at, &here);
 	}
-	if (!more)
-		return variable ? SAME_BUT_FOR : SAME;
-	return variable ? SAME_BUT_FOR : SAME_FILE;
-}
-
-/* The running line without what the loader and this boot added to it. */
-static char *running_options(const char *cmdline)
-{
-	return boot_words_remove(cmdline, NULL);
+	return variable ? SAME_BUT_FOR : more ? SAME_FILE : SAME;
 }
 
 static bool has_kernel(const struct entry *e, struct span image)
@@ -81,51 +82,48 @@ static bool has_kernel(const struct entry *e, struct span image)
 
 static enum likeness compare(const struct entry *e, struct span image, struct span running)
 {
-	struct span word;
+	return e->type != ENTRY_AUTO && has_kernel(e, image) ? compare_options(running, e->bls.options)
+							     : DIFFERENT;
+}
 
-	if (e->type == ENTRY_AUTO || !has_kernel(e, image))
-		return DIFFERENT;
-	/* One of ours would have been named. A package's may have its command line from the boot of a trial.
-	 */
-	if ((e->type == ENTRY_MENU || e->bls.trial) &&
-	    cmdline_get(e->bls.options, SPAN(GRUB_WORD_ENTRY), &word))
-		return DIFFERENT;
-	_cleanup_free_ char *line = xstrndup(e->bls.options), *options = boot_words_remove(line, NULL);
-	return compare_options(running, span_of(options));
+/* The entry whose command line is most like that which runs. */
+static const struct entry *most_like(const struct entry_set *set, struct span image, struct span running)
+{
+	struct span word;
+	bool words = cmdline_get(running, SPAN(GRUB_WORD_ENTRY), &word), several = false;
+	/* An entry of ours has all its words, or was not started. */
+	enum likeness likeness = words ? SAME_FILE : DIFFERENT;
+	const struct entry *best = NULL;
+
+	for (size_t i = 0; i < set->n; i++) {
+		const struct entry *e = set->entries[i];
+		enum likeness found = compare(e, image, running);
+
+		if (found == SAME_FILE && cmdline_get(e->bls.options, SPAN(GRUB_WORD_ENTRY), &word))
+			continue;
+		if (found > likeness) {
+			best = e;
+			several = false;
+			likeness = found;
+		} else if (best && found == likeness && found < SAME && !grub_boots_same(best, e)) {
+			/* Of those that do the same it is the first: GRUB shows many twice. */
+			several = true;
+		}
+	}
+	return several ? NULL : best;
 }
 
 const struct entry *grub_booted(const struct entry_set *set, const char *cmdline)
 {
-	_cleanup_free_ char *record = boot_words_record(cmdline), *running = running_options(cmdline);
-	struct span image, value;
-	const struct entry *named = NULL, *best = NULL;
-	enum likeness likeness = DIFFERENT;
-	bool several = false;
+	struct span running = span_of(cmdline), image;
+	_cleanup_free_ char *id = boot_words_entry(cmdline);
+	const struct entry *named = entry_set_by_id(set, id);
 
-	if (record && boot_record_get(span_of(record), SPAN("entry"), &value)) {
-		_cleanup_free_ char *id = xstrndup(value);
-		named = entry_set_by_id(set, id);
-	}
-	if (!cmdline_get(span_of(cmdline), SPAN("BOOT_IMAGE"), &image))
+	/* A command line that was taken over names an entry with another kernel. */
+	if (!cmdline_get(running, SPAN("BOOT_IMAGE"), &image) ||
+	    (named && (named->bls.start != BLS_START_LINUX || has_kernel(named, image))))
 		return named;
-	/* A command line that was taken over from another kernel names that one's entry. */
-	if (named && (named->bls.start != BLS_START_LINUX || has_kernel(named, image)))
-		return named;
-	for (size_t i = 0; i < set->n; i++) {
-		enum likeness found = compare(set->entries[i], image, span_of(running));
-
-		if (found == DIFFERENT || found < likeness)
-			continue;
-		if (found > likeness) {
-			best = set->entries[i];
-			several = false;
-		} else if (found < SAME && !grub_boots_same(best, set->entries[i])) {
-			/* Of those that do the same it is the first: GRUB shows many twice. */
-			several = true;
-		}
-		likeness = found;
-	}
-	return several ? NULL : best;
+	return most_like(set, image, running);
 }
 
 bool grub_boots_same(const struct entry *a, const struct entry *b)
