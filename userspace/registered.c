@@ -25,27 +25,14 @@ static bool in_use(const struct change *c)
 	return grub && (grub->facts.granule_version.n || c->set.policy != PAGE_SIZE_UNKNOWN);
 }
 
-/* Lines of 09_granule name the entry that each page size stands for. */
+/* What else there is to say of a policy its loader does, when it is followed. */
 static void check_policy(const struct change *c)
 {
-	const struct grub *grub = c->set.grub;
 	enum page_size policy = c->set.policy;
 
-	if (policy == PAGE_SIZE_UNKNOWN)
-		return;
-	const struct entry *e = loader_policy_entry(c, policy);
-	struct span named = grub->facts.granule_policy[policy];
-	const char *word = page_size_word(policy), *title = page_size_title(policy);
-
-	if (!e)
-		complain("the policy %s stands for no entry now: no kernel with %s pages can boot", word,
-			 title);
-	else if (!grub->bls && grub->facts.granule_version.n && !named.n)
-		complain("%s names no entry with %s pages, and there is %s: run '%s'", grub->cfg_path, title,
-			 loaded(e)->id, remedy(grub));
-	else if (!grub->bls && named.n && !span_equal(named, e->id))
-		complain("the policy %s is %.*s in %s, and should be %s: run '%s'", word, (int)named.n,
-			 named.p, grub->cfg_path, loaded(e)->id, remedy(grub));
+	if (policy != PAGE_SIZE_UNKNOWN && !loader_policy_entry(c, policy))
+		complain("the policy %s stands for no entry now: no kernel with %s pages can boot",
+			 page_size_word(policy), page_size_title(policy));
 }
 
 /* The file of a kernel is named after its release. */
