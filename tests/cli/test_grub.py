@@ -8,6 +8,7 @@ import pytest
 
 import grub_trees
 import images
+from boots import Boots
 from grub_trees import BITS, MACHINE_ID, OTHER_ID, ROOT_UUID, env_block
 
 SIMPLE, ADVANCED = f"gnulinux-simple-{ROOT_UUID}", f"gnulinux-advanced-{ROOT_UUID}"
@@ -119,6 +120,19 @@ def test_names_that_lie_are_not_believed(system, name, release, size):
     assert {e["page_size"] for e in of_release(tree, release)} == {size}
     system.ok("once", size)
     assert kernel_of(tree, next_id(tree)) == release
+
+
+def test_a_recovery_entry_is_not_what_a_size_means_though_it_stands_first(debian):
+    release = "6.1.0-13-arm64"
+    first = debian.menuentry("Rescue", "mine", release, options="root=UUID=1 ro single")
+    debian.cfg_path.write_text(first + debian.cfg_path.read_text())
+    debian.system.ok("once", "4k")
+    assert next_id(debian) == advanced(release)
+    entries = debian.system.entries()
+    assert entries["mine"]["twin"] and not entries[advanced(release)]["twin"]
+    debian.cfg_path.write_text(debian.header() + first)
+    debian.system.ok("once", "4k")
+    assert next_id(debian) == "mine", "better than none"
 
 
 def test_a_kernel_that_selects_its_page_size_has_an_entry_for_each(system):
@@ -289,6 +303,8 @@ def test_what_takes_effect_only_after_update_grub_is_said(debian):
     assert "takes effect" not in notes(debian)
     debian.system.ok("set", "6.1.0-13-arm64")
     assert next_id(debian) == advanced("6.1.0-13-arm64")
+    debian.write("etc/default/grub.d/95-other.cfg", "GRUB_DEFAULT=0\n")
+    assert "GRUB_DEFAULT=0 in /etc/default/grub.d/95-other.cfg takes effect after" in notes(debian)
 
 
 def test_a_default_that_grub_cfg_does_not_ask_for_is_refused_with_what_helps(system):
@@ -357,6 +373,17 @@ def test_a_grub_cfg_that_does_not_know_the_newest_entry_is_said(ours):
     assert new in ours.system.entries() and next_id(ours) == "granule-6.1.0-13-arm64-64k-64k"
     assert f"{new} is the newest entry with 64K pages" in notes(ours) and "update-grub" in notes(ours)
     assert new in ours.system.run("set", "64k").stderr
+
+
+def test_a_policy_that_grub_cfg_knows_nothing_of_is_stored_with_what_helps(ours):
+    text = ours.cfg_path.read_text()
+    ours.cfg_path.write_text(text.replace("set granule_16k=", "set unknown="))
+    done = ours.system.run("set", "16k")
+    assert done.returncode == 1 and ours.own() == {"granule_page_size": "16k"}
+    assert "has nothing for the policy 16k" in done.stderr and "run 'update-grub'" in done.stderr
+    assert next_id(ours) == SIMPLE and "policy" in reason(ours) and "16k: no entry of that page size" in reason(ours)
+    ours.update_grub()
+    assert next_id(ours) == "granule-6.1.0-13-arm64-16k-16k"
 
 
 def test_a_wish_for_what_is_gone_falls_back(ours):
@@ -556,6 +583,17 @@ def test_fedoras_count_of_boots_is_respected(system, counter, success, second):
     tree.set_env(saved_entry=tree.id(tree.kernels[2][0]), boot_counter=counter, boot_success=success)
     assert next_id(tree) == tree.id(tree.kernels[1 if second else 2][0])
     assert ("boot_counter" in reason(tree)) == second
+
+
+def test_a_boot_that_was_found_in_order_ends_fedoras_count(system):
+    tree = grub_trees.make(system, "fedora")
+    release = "6.11.4-301.fc41.aarch64"
+    tree.set_env(saved_entry=tree.id(release), boot_counter="1", boot_success="0")
+    Boots(system).running("4k", release=release)
+    tree.write("proc/cmdline", f"BOOT_IMAGE=(hd0,gpt2)/vmlinuz-{release} {tree.options}\n")
+    done = system.run("verify", "--boot")
+    assert done.returncode == 0, done
+    assert tree.env()["boot_success"] == "1" and tree.env()["saved_entry"] == tree.id(release)
 
 
 def test_a_policy_without_lines_moves_saved_entry_alone(rhel):

@@ -126,6 +126,14 @@ static void note_updates(const struct options *o, const struct entry_set *set, s
 		strings_add(ret, conflict);
 }
 
+static void note_savedefault(const struct grub *grub, struct strings *ret)
+{
+	if (grub->def.save_default && grub->facts.saved_entry && !grub_has_block(grub))
+		strings_add(ret,
+			    xstrdup("GRUB_SAVEDEFAULT is set: what somebody picks in the menu becomes the "
+				    "default"));
+}
+
 static void note_tries(const struct grub *grub, struct strings *ret)
 {
 	_cleanup_free_ char *tries = grub_block_get(&grub->own, GRUB_ENV_TRIES);
@@ -161,6 +169,7 @@ void grub_status_notes(const struct options *o, const struct entry_set *set, str
 		note_block(o, &grub->env, ret);
 	note_policy(o, set, ret);
 	note_updates(o, set, ret);
+	note_savedefault(grub, ret);
 	note_tries(grub, ret);
 	note_counting(grub, ret);
 }
