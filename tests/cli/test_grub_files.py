@@ -716,7 +716,7 @@ EL9 = "5.14.0-503.el9.aarch64"
     ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-64k\n", f":{EL9}+64k", f"away from {EL9}+64k; set UPDATEDEFAULT=no in"),
     ("if x; then\n", f"64k:{EL9}+64k", "line 1: takes a shell"),
     # Which package a kernel of elrepo is from its release does not tell.
-    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel\n", "4k:6.1.1-1.el9.elrepo.aarch64", None),
+    ("UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-lt\n", "4k:6.1.1-1.el9.elrepo.aarch64", None),
 ], ids=["away", "same", "same-64k", "back", "debug", "oracle", "none-named", "off", "empty", "missing", "pinned", "shell",
         "elrepo"])
 def test_a_kernel_update_that_would_move_the_default_is_explained_with_the_line_that_helps(tree, sysconfig, call, words):
