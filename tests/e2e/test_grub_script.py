@@ -353,6 +353,7 @@ def test_arguments_reach_an_efi_program(bench):
         f"chainloader /boot/vmlinuz-{BACK} arm64.pagesize=64k 'a b' c=\"d\" $granule_options\n}}\n"
     bench.menu(behind=behind)
     bench.block(next_entry="program", granule_options="panic=7")
-    bench.boot(slow=True)
-    printed = bench.console.split("@@ARGUMENTS\n")[1].split("\n@@END")[0].replace("\n", "")
+    with Machine(bench.folder, bench.disk) as m:
+        _, before = m.start(wait=False).wait_for("@@END")
+    printed = before.split("@@ARGUMENTS\n")[1].replace("\n", "")
     assert printed == "arm64.pagesize=64k a b c=d panic=7 granule.chosen=oneshot:program"
