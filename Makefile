@@ -218,6 +218,7 @@ kernels:
 peers:
 	@$(SETUP)/peers.sh trixie-arm64 bookworm-arm64 bookworm-shim-arm64
 	@# Mirrors give up old releases one day; without it the test of that shim is skipped.
+	@$(SETUP)/peers.sh forky-arm64 || true
 	@$(SETUP)/peers.sh bullseye-shim-arm64 || true
 
 # ---- tests ---------------------------------------------------------------------------------------------------

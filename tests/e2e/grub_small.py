@@ -13,7 +13,7 @@ from guest import (
 )
 
 BOOT_UUID = "0f3c1f3e-6a0b-4d39-9f0e-0123456789ab"
-SUITES = {"2.06": "bookworm-arm64", "2.12": "trixie-arm64"}
+SUITES = {"2.06": "bookworm-arm64", "2.12": "trixie-arm64", "2.14": "forky-arm64"}
 RELEASE = {s: (kernel_folder() / s / "release").read_text().strip() if kernel(s).exists() else ""
            for s in ("4k", "16k", "64k")}
 # Entries that 09_granule writes for these kernels.
@@ -78,13 +78,13 @@ def make_grub_initramfs(path, version):
     path.write_bytes(cpio.finish())
 
 
-def make_grub_esp(folder, version):
+def make_grub_esp(folder, version, prefix="/boot/grub"):
     """GRUB as firmware's default program; its own small configuration leads to /boot."""
     for name in ("EFI/BOOT", "EFI/debian", "EFI/granule"):
         (folder / name).mkdir(parents=True)
     shutil.copy(grub_root(version) / "usr/lib/grub/arm64-efi/monolithic/grubaa64.efi", folder / "EFI/BOOT/BOOTAA64.EFI")
     (folder / "EFI/debian/grub.cfg").write_text(
-        f"search.fs_uuid {BOOT_UUID} root\nset prefix=($root)/boot/grub\nconfigfile $prefix/grub.cfg\n")
+        f"search.fs_uuid {BOOT_UUID} root\nset prefix=($root){prefix}\nconfigfile $prefix/grub.cfg\n")
 
 
 def make_grub_state(folder, version, initramfs, sizes=("4k", "64k"), defaults=DEFAULTS):

@@ -9,6 +9,7 @@
 # Sets: trixie-arm64    systemd 257 (with boot loader, stub, bootctl, bless-boot, ukify), kexec, GRUB 2.12, EDK II
 #       bookworm-arm64  systemd 252, kexec, GRUB 2.06
 #       (both with all that update-grub runs, and what makes file systems and volumes that GRUB cannot write)
+#       forky-arm64     GRUB 2.14, which reads loader/entries
 #       bookworm-shim-arm64, bullseye-shim-arm64    shim 16 and 15.8, not signed
 #
 # Programs in them are arm64's, with all libraries, for a guest; ukify is a script that the host's python3 runs.
@@ -22,6 +23,8 @@ trixie_arm64_with='base-files libc-bin systemd systemd-boot systemd-boot-tools l
 trixie_arm64_alone='systemd-boot-efi systemd-ukify grub-efi-arm64-bin grub-efi-arm64-unsigned qemu-efi-aarch64'
 bookworm_arm64_with='base-files libc-bin systemd systemd-boot kexec-tools '$grub
 bookworm_arm64_alone='systemd-boot-efi grub-efi-arm64-bin'
+forky_arm64_with=
+forky_arm64_alone='grub-efi-arm64-bin grub-efi-arm64-unsigned'
 bookworm_shim_arm64_with=
 bookworm_shim_arm64_alone='shim-unsigned'
 bullseye_shim_arm64_with=
@@ -32,7 +35,7 @@ cache=${GRANULE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/granule}/peers
 
 choose() {
 	case $1 in
-	trixie-arm64 | bookworm-arm64 | bookworm-shim-arm64 | bullseye-shim-arm64) ;;
+	trixie-arm64 | bookworm-arm64 | forky-arm64 | bookworm-shim-arm64 | bullseye-shim-arm64) ;;
 	*)
 		echo "$1: no such set; see the head of this script" >&2
 		exit 2
