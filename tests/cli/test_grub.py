@@ -363,6 +363,17 @@ def test_the_policy_follows_updates_once_update_grub_has_run(ours):
     assert next_id(ours) == "granule-6.1.0-20-arm64-64k-64k" and "update-grub" not in notes(ours)
 
 
+def test_a_policy_of_before_the_lines_is_taken_over(system):
+    tree = grub_trees.make(system, "debian12", lines=True)
+    system.with_variables(GranulePolicy="16k")
+    assert next_id(tree) == SIMPLE and "GRUB does not know of the policy 16k yet" in notes(tree)
+    system.ok("register")
+    assert tree.own() == {"granule_page_size": "16k"} and next_id(tree) == "granule-6.1.0-13-arm64-16k-16k"
+    assert "does not know" not in notes(tree)
+    before = tree.block.read_bytes()
+    assert system.ok("register", "--hook") == "" and tree.block.read_bytes() == before
+
+
 def test_a_grub_cfg_that_does_not_know_the_newest_entry_is_said(ours):
     ours.system.ok("set", "64k")
     new = "granule-6.1.0-20-arm64-64k-64k"
@@ -602,6 +613,25 @@ def test_a_policy_without_lines_moves_saved_entry_alone(rhel):
     out = rhel.system.ok("set", "64k")
     assert rhel.env() == {"saved_entry": rhel.id("5.14.0-362.el9.aarch64+64k"), "kernelopts": "mine", "boot_success": "1"}
     assert rhel.system.variable("GranulePolicy") == "64k" and "next boot: 64K pages" in out
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_a_new_kernel_of_the_policy_becomes_the_default_by_the_hook(system, lines):
+    tree = grub_trees.make(system, "rhel9", lines=lines)
+    system.with_variables()
+    tree.write("etc/kernel/tries", "2\n")
+    system.ok("set", "64k")
+    for release, size in (("5.14.0-400.el9.aarch64+64k", "64k"), ("5.14.0-401.el9.aarch64", "4k")):
+        tree.add_kernel(release, size)
+        tree.add_entry(release)
+        system.ok("register", "--hook")
+    new = tree.id("5.14.0-400.el9.aarch64+64k")
+    stored = tree.own() if lines else tree.env()
+    assert next_id(tree) == stored["saved_entry"] == new
+    assert [stored.get(name) for name in ("granule_tries", "granule_tries_of")] == (["2", new] if lines else [None] * 2)
+    system.ok("set", tree.id("5.14.0-284.el9.aarch64"))
+    system.ok("register", "--hook")
+    assert next_id(tree) == tree.id("5.14.0-284.el9.aarch64"), "a default of the owner's stays"
 
 
 def test_a_kernel_package_that_would_move_the_default_is_said(rhel):

@@ -95,6 +95,17 @@ static void note_block(const struct options *o, const struct grub_block *block, 
 					 root_path_shown(o, block->path), block->obstacle));
 }
 
+/* It was stored before granule's lines were there. */
+static void note_variable(const struct entry_set *set, struct strings *ret)
+{
+	_cleanup_free_ char *stored = grub_block_get(&set->grub->own, ENV_POLICY);
+	const char *word = page_size_word(set->policy);
+
+	if (grub_has_block(set->grub) && !stored && set->policy != PAGE_SIZE_UNKNOWN)
+		strings_add(ret, xprintf("GRUB does not know of the policy %s yet: 'granule set %s' tells it",
+					 word, word));
+}
+
 /* The policy's entry is found when grub.cfg is made. */
 static void note_policy(const struct options *o, const struct entry_set *set, struct strings *ret)
 {
@@ -167,6 +178,7 @@ void grub_status_notes(const struct options *o, const struct entry_set *set, str
 		note_block(o, &grub->own, ret);
 	else
 		note_block(o, &grub->env, ret);
+	note_variable(set, ret);
 	note_policy(o, set, ret);
 	note_updates(o, set, ret);
 	note_savedefault(grub, ret);
