@@ -67,17 +67,36 @@ static bool fail(struct grub_lexer *l, int error, size_t pos)
 
 static bool put(struct grub_lexer *l, size_t from, size_t to)
 {
+	const char *source = l->text.p;
+	char *out = l->memory + l->used;
+
 	if (to - from > l->size - l->used)
 		return fail(l, ERROR_SPACE, from);
 	for (size_t i = from; i < to; i++)
-		l->memory[l->used++] = l->text.p[i];
+		*out++ = source[i];
+	l->used += to - from;
 	return true;
 }
 
 static void skip_line(struct grub_lexer *l)
 {
-	while (!at_end(l) && peek(l) != '\n')
-		l->pos++;
+	const char *p = l->text.p;
+	size_t pos = l->pos, n = l->text.n;
+
+	while (pos < n && p[pos] != '\n')
+		pos++;
+	l->pos = pos;
+}
+
+/* Runs of characters without a meaning are the rule, in quotes as well. */
+static void skip_plain(struct grub_lexer *l)
+{
+	const char *p = l->text.p;
+	size_t pos = l->pos, n = l->text.n;
+
+	while (pos < n && kind_of(p[pos]) == PLAIN)
+		pos++;
+	l->pos = pos;
 }
 
 static void skip_returns(struct grub_lexer *l)
@@ -158,13 +177,11 @@ static bool put_char(struct grub_lexer *l, size_t quote)
 	return true;
 }
 
-/* Runs of characters without a meaning are the rule, in quotes as well. */
 static bool put_run(struct grub_lexer *l)
 {
 	size_t start = l->pos;
 
-	while (!at_end(l) && kind_of(peek(l)) == PLAIN)
-		l->pos++;
+	skip_plain(l);
 	return put(l, start, l->pos);
 }
 
@@ -284,8 +301,7 @@ static bool take_word(struct grub_lexer *l, struct grub_word *w)
 	size_t mark = l->used, start = l->pos;
 
 	*w = (struct grub_word){ .offset = start };
-	while (!at_end(l) && kind_of(peek(l)) == PLAIN)
-		l->pos++;
+	skip_plain(l);
 	w->value = span_cut(l->text, start, l->pos);
 	w->nothing = !w->value.n;
 	skip_returns(l);

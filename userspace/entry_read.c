@@ -39,7 +39,7 @@ void entry_free(struct loaded_entry *e)
 
 static void add_entry(struct entry_set *set, struct loaded_entry *e)
 {
-	set->entries = xrealloc(set->entries, sizeof(*set->entries) * (set->n + 1));
+	set->entries = xgrow(set->entries, set->n, sizeof(*set->entries));
 	e->entry.position = set->n;
 	set->entries[set->n++] = &e->entry;
 }

@@ -422,7 +422,7 @@ void trial_entry_preview(struct change *c, const struct entry *target, const str
 	l->entry.file_name = span_of(l->file_name);
 	boot_counter_parse(l->entry.file_name, &l->entry.counter);
 	l->entry.bls.trial = true;
-	set->entries = xrealloc(set->entries, (set->n + 1) * sizeof(*set->entries));
+	set->entries = xgrow(set->entries, set->n, sizeof(*set->entries));
 	set->entries[set->n++] = &l->entry;
 	entry_set_input(set);
 }

@@ -26,6 +26,13 @@ void *xrealloc(void *p, size_t size)
 	return checked(realloc(p, size));
 }
 
+void *xgrow(void *array, size_t n, size_t size)
+{
+	if (n & (n - 1) || n == 1)
+		return array;
+	return xrealloc(array, (n ? 2 * n : 2) * size);
+}
+
 char *xstrdup(const char *s)
 {
 	return checked(strdup(s));

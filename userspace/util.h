@@ -50,6 +50,10 @@ static inline void cleanup_file(FILE **file)
 /* Memory that is always there: running out of it ends the command, before anything was half-written. */
 void *xalloc(size_t size);
 void *xrealloc(void *p, size_t size);
+
+/* Room for one more in an array of n items of `size` bytes, which is made longer by this alone: its room
+ * doubles when it is used up. */
+void *xgrow(void *array, size_t n, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(struct span s);
 __attribute__((format(printf, 1, 2))) char *xprintf(const char *format, ...);

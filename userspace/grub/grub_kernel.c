@@ -335,7 +335,7 @@ static struct span version_in_name(struct span path)
 
 static void remember_start(struct grub_kernels *k, struct loaded_entry *e, struct real *real)
 {
-	k->starts = xrealloc(k->starts, (k->n_starts + 1) * sizeof(*k->starts));
+	k->starts = xgrow(k->starts, k->n_starts, sizeof(*k->starts));
 	k->starts[k->n_starts++] = (struct start){ e, real };
 }
 

@@ -54,7 +54,7 @@ void grub_menu_free(struct grub_menu *menu)
 
 size_t grub_menu_add(struct grub_menu *menu, struct grub_node node)
 {
-	menu->nodes = xrealloc(menu->nodes, (menu->n + 1) * sizeof(*menu->nodes));
+	menu->nodes = xgrow(menu->nodes, menu->n, sizeof(*menu->nodes));
 	if (node.index == SIZE_MAX) {
 		node.index = 0;
 		for (size_t i = 0; i < menu->n; i++)
@@ -66,7 +66,7 @@ size_t grub_menu_add(struct grub_menu *menu, struct grub_node node)
 
 void grub_menu_add_entry(struct entry_set *set, struct loaded_entry *e)
 {
-	set->entries = xrealloc(set->entries, sizeof(*set->entries) * (set->n + 1));
+	set->entries = xgrow(set->entries, set->n, sizeof(*set->entries));
 	e->entry.position = set->n;
 	set->entries[set->n++] = &e->entry;
 }
@@ -162,7 +162,7 @@ static struct loaded_entry *new_entry(const struct grub_item *item, const char *
 
 static void postpone(struct reader *r, struct loaded_entry *e, const struct grub_item *item)
 {
-	r->pending = xrealloc(r->pending, (r->n_pending + 1) * sizeof(*r->pending));
+	r->pending = xgrow(r->pending, r->n_pending, sizeof(*r->pending));
 	r->pending[r->n_pending++] = (struct pending){
 		.e = e, .path = item->linux, .fs_uuid = item->fs_uuid, .conditional = item->conditional
 	};
