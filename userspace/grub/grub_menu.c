@@ -249,8 +249,10 @@ static void read_cfg(struct reader *r)
 	grub->facts = cfg.facts;
 	if (error)
 		strings_add(&r->set->skipped,
-			    xprintf("%s: line %zu: %s; what follows is not listed", grub->cfg_path,
-				    keyval_line_number(text, cfg.pos), error_text(error)));
+			    xprintf("%s: line %zu: %s; %s", grub->cfg_path, keyval_line_number(text, cfg.pos),
+				    error_text(error),
+				    error == ERROR_SYNTAX ? "GRUB leaves out the command or block around it"
+							  : "what follows is not listed"));
 }
 
 int grub_menu_read(const struct options *o, struct grub *grub, uint16_t machine, struct entry_set *set)
