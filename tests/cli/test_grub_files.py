@@ -655,6 +655,13 @@ def test_a_place_that_an_installer_left_on_another_file_system_is_an_obstacle(su
     assert suse.show()["env"]["obstacle"] is None
 
 
+def test_a_block_that_somebody_moved_is_not_taken_for_grubenv(suse):
+    suse.write("boot/grub2/grub.cfg", 'set env_block="(${esp})/EFI/mine/grubenv"\n' + AREA)
+    not_used(suse, "keep its variables elsewhere than in")
+    suse.write("boot/grub2/grub.cfg", AREA + "set env_block=x")
+    not_used(suse, "by env_block")
+
+
 # ---- settings ----
 
 

@@ -129,6 +129,23 @@ static bool is_asked_for(const struct grub *grub)
 	return grub->cfg_text && memmem(grub->cfg_text, grub->cfg_size, "${env_block}", 12);
 }
 
+/* Whether grub.cfg puts something else into env_block than what grubenv has, with the device before it:
+ * somebody has moved the block. */
+static bool is_moved(const struct grub *grub)
+{
+	static const char set[] = "env_block=", own[] = "${env_block}";
+	const char *end = grub->cfg_text + grub->cfg_size, *p = grub->cfg_text;
+
+	while ((p = memmem(p, (size_t)(end - p), set, sizeof(set) - 1))) {
+		p += sizeof(set) - 1;
+		const char *line = memchr(p, '\n', (size_t)(end - p));
+		size_t n = (size_t)((line ? line : end) - p);
+		if (!memmem(p, n, own, sizeof(own) - 1))
+			return true;
+	}
+	return false;
+}
+
 void grub_area_find(const struct options *o, struct grub *grub)
 {
 	struct grub_block *b = &grub->env;
@@ -138,6 +155,12 @@ void grub_area_find(const struct options *o, struct grub *grub)
 
 	if (!is_asked_for(grub) || !b->exists || b->problem)
 		return;
+	if (is_moved(grub)) {
+		free(b->obstacle);
+		b->obstacle = xprintf("%s has GRUB keep its variables elsewhere than in %s (by env_block)",
+				      grub->cfg_path, b->path);
+		return;
+	}
 	grub_mount_find(o, b->path, &mount);
 	bool is_btrfs = mount.type && strcmp(mount.type, "btrfs") == 0;
 	if (is_btrfs) {
