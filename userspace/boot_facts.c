@@ -3,6 +3,7 @@
 
 #include <granule/boot_counter.h>
 #include <granule/cmdline.h>
+#include <granule/env_wishes.h>
 
 #include "boot_facts.h"
 #include "boot_words.h"
@@ -118,6 +119,37 @@ static void forget_words(struct boot_facts *facts)
 	facts->loader = loader;
 }
 
+static void add_line(struct boot_facts *facts, enum choose_rule rule, const char *asked,
+		     enum choose_outcome outcome)
+{
+	char *record = xprintf("%sasked.%s=%s\noutcome.%s=%s\n", facts->record, choose_rule_name(rule), asked,
+			       choose_rule_name(rule), choose_outcome_name(outcome));
+
+	free(facts->record);
+	facts->record = record;
+}
+
+/* When what was verified last was chosen although nothing failed to load: the wish in its block tells why. */
+static void tell_passed_over(const struct entry_set *set, struct boot_facts *facts)
+{
+	const struct grub_block *block = &set->grub->own;
+	_cleanup_free_ char *by_default = grub_block_get(block, ENV_DEFAULT);
+	_cleanup_free_ char *policy = grub_block_get(block, ENV_POLICY);
+	_cleanup_free_ char *tries = grub_block_get(block, GRUB_ENV_TRIES);
+	struct span record = span_of(facts->record), reason, asked;
+	enum choose_outcome outcome;
+
+	if (!boot_record_get(record, SPAN("reason"), &reason) ||
+	    !span_equal(reason, span_of(choose_rule_name(RULE_LAST_RESORT))) ||
+	    boot_record_rule(record, RULE_DEFAULT, &asked, &outcome))
+		return;
+	outcome = tries && strcmp(tries, "0") == 0 ? OUTCOME_BAD : OUTCOME_NO_ENTRY;
+	if (by_default)
+		add_line(facts, RULE_DEFAULT, by_default, outcome);
+	else if (policy)
+		add_line(facts, RULE_POLICY, policy, outcome);
+}
+
 void boot_facts_complete(const struct options *o, const struct entry_set *set, struct boot_facts *facts)
 {
 	bool by_loader = facts->entry && !facts->from_words;
@@ -137,6 +169,8 @@ void boot_facts_complete(const struct options *o, const struct entry_set *set, s
 		forget_words(facts);
 		facts->policy = set->policy;
 	}
+	if (facts->from_words)
+		tell_passed_over(set, facts);
 	if (!e)
 		return;
 	if (!facts->entry) {

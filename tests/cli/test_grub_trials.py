@@ -360,6 +360,10 @@ def test_a_default_that_was_never_in_order_is_left_when_its_tries_are_over(machi
     machine.ok("set", NEW)
     write_block(machine.block, {**machine.wishes(), "granule_tries": "1"})
     assert [boots.boot(), boots.boot()] == [NEW, OLD] and boots.next() == OLD
+    done = boots.verify()
+    assert done.returncode == 1 and f"FAILED: entry: {NEW}: no tries are left\n" in done.stdout
+    chain = {link["rule"]: (link["asked"], link["outcome"]) for link in machine.json("why")["chain"]}
+    assert chain["default"] == (NEW, "bad") and machine.json("why")["rule"] == "last-resort"
 
 
 # ---- what speaks against a trial ----
