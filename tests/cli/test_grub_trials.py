@@ -388,6 +388,21 @@ def test_without_lines_a_target_is_tried_as_it_is_if_the_owner_insists(tmp_path)
     assert system.ok("verify", "--boot") and boots.record("verified")["current"]["entry"] == target
 
 
+def test_a_trial_of_an_entry_that_another_one_is_the_double_of_is_known(tmp_path):
+    """GRUB's menu has most entries twice, and does not tell which of them was booted."""
+    system = GrubSystem(tmp_path / "root", lines=False, default="saved")
+    cfg = system.boot / "grub/grub.cfg"
+    cfg.write_text(cfg.read_text() + system.other_entry("6.1-64k", "mine", "mine"))
+    GrubBoots(system).verify()
+    assert system.run("try", "mine", "--force").returncode == 0
+    write_block(system.grubenv, {})
+    words(system, "BOOT_IMAGE=/boot/vmlinuz-6.1-64k root=UUID=1 ro quiet", release="6.1-64k")
+    assert "passed" in system.ok("verify", "--boot")
+    assert read_block(system.grubenv) == {"saved_entry": "mine"}
+    words(system, "BOOT_IMAGE=/boot/vmlinuz-6.1-64k root=UUID=1 ro quiet", release="6.1-64k")
+    assert system.json("status")["entry"] == "mine" and system.ok("verify", "--boot")
+
+
 def test_a_script_that_grub_cfg_has_not_taken_up_is_told_apart(tmp_path):
     system = GrubSystem(tmp_path / "root", lines=False)
     script = system.root / "etc/grub.d/09_granule"
