@@ -639,3 +639,19 @@ def test_a_kernel_package_that_would_move_the_default_is_said(rhel):
     rhel.write("etc/sysconfig/kernel", "UPDATEDEFAULT=yes\nDEFAULTKERNEL=kernel-core\n")
     done = rhel.system.run("set", "64k")
     assert done.returncode == 0 and "DEFAULTKERNEL" in done.stderr and "DEFAULTKERNEL" in notes(rhel)
+
+
+@pytest.mark.parametrize("command", ["once", "set"])
+def test_an_id_that_gnu_grub_takes_for_a_number_is_refused(system, command):
+    tree = grub_trees.make(system, "rhel9")
+    entry = next(e["id"] for e in of_release(tree, newest(tree, "64k")))
+    digit = f"0{entry[1:]}"
+    folder = tree.root / "boot/loader/entries"
+    (folder / f"{entry}.conf").rename(folder / f"{digit}.conf")
+    assert tree.system.run(command, digit).returncode == 0, "Red Hat's reads it whole"
+    (tree.cfg_path.parent / "arm64-efi").mkdir()
+    (tree.cfg_path.parent / "arm64-efi/blsuki.mod").touch()
+    before = (tree.cfg_path.parent / "grubenv").read_bytes()
+    result = tree.system.run(command, digit)
+    assert result.returncode == 1 and "begins with a digit" in result.stderr
+    assert (tree.cfg_path.parent / "grubenv").read_bytes() == before

@@ -33,9 +33,9 @@ static int store(struct change *c, const char *word, const struct entry *e)
 	_cleanup_free_ char *id = e ? grub_stored_id(c, loaded(e)->id) : NULL;
 	struct grub_changes changes = { 0 };
 	char memory[2];
-	int r = 0;
+	int r = id ? grub_stored_check_id(c, id) : 0;
 
-	if (!block && word)
+	if (r == 0 && !block && word)
 		r = wish_variable(&c->actions, &c->set, "GranulePolicy", word);
 	if (block)
 		grub_changes_add(&changes, ENV_POLICY, word);

@@ -112,11 +112,33 @@ char *grub_stored_id(const struct change *c, const char *id)
 	return grub_has_block(c->set.grub) ? xstrdup(id) : grub_path_of_id(&c->set, id);
 }
 
+/* GNU GRUB has blscfg in a module of this name; that of Red Hat's GRUB is called blscfg. */
+static bool is_blsuki(const struct grub *grub)
+{
+	_cleanup_free_ char *module = path_join(grub->folder, "arm64-efi/blsuki.mod");
+
+	return grub->bls && ((grub->cfg_text && strstr(grub->cfg_text, "blsuki")) || path_exists(module));
+}
+
+int grub_stored_check_id(const struct change *c, const char *stored)
+{
+	if (!char_is_digit(*stored) || !is_blsuki(c->set.grub))
+		return 0;
+	complain("%s: begins with a digit, and this GRUB takes what does for a number of an entry: write a "
+		 "word "
+		 "that begins with a letter to /etc/kernel/entry-token, and have the entries made anew",
+		 stored);
+	return -ENOTSUP;
+}
+
 int grub_stored_arm(struct change *c, const char *id)
 {
 	_cleanup_free_ char *stored = grub_stored_id(c, id);
 	struct grub_changes changes = { 0 };
 	int r = refuse_for_ever(c);
+
+	if (r == 0)
+		r = grub_stored_check_id(c, stored);
 
 	if (r < 0)
 		return r;

@@ -38,6 +38,11 @@ void grub_changes_add_tries(const struct change *c, struct grub_changes *changes
 /* An id as it stands where wishes are stored: plain in granule's block, as a path in grubenv. To be freed. */
 char *grub_stored_id(const struct change *c, const char *id);
 
+/* Whether GRUB would find an entry by this: 0, or -ENOTSUP after one line. GNU GRUB (normal/main) reads a
+ * default as a number if it begins with a digit, as the machine-ids that entries are named by do often; that
+ * of the RHEL family reads all of it first. */
+int grub_stored_check_id(const struct change *c, const char *stored);
+
 /* Writes them into a block, and notes each as an action. */
 int grub_stored_write(struct change *c, struct grub_block *block, const struct grub_changes *changes);
 
