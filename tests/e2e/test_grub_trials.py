@@ -11,7 +11,7 @@ from machine import READY, WITHOUT_16K, Machine
 from test_main_job import status
 from test_trials import history, judge, judge_and_reboot, last_of, parse, try_it, write_check
 
-BOTH = pytest.mark.parametrize("grub", ["2.06", long("2.12")], indirect=True)
+BOTH = pytest.mark.parametrize("grub", [long("2.06"), long("2.12")], indirect=True)
 
 
 def nothing_is_left(m):
