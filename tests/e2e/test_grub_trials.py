@@ -128,9 +128,9 @@ def test_a_kernel_that_panics_is_told_by_its_last_words_and_tried_as_often_as_as
 
 
 @pytest.mark.parametrize("cpu, size, break_it, said", [
-    (None, "64k", "rm /boot/vmlinuz-*-64k; sync", "not found"),
-    long(None, "64k", "head -c 4096 /dev/zero >$(ls /boot/vmlinuz-*-64k); sync", "magic"),
-    long(WITHOUT_16K, "16k", ":", "16 KB|returned|Unsupported"),
+    (None, "64k", "rm /boot/vmlinuz-*-64k; sync", "error: file .* not found"),
+    long(None, "64k", "head -c 4096 /dev/zero >$(ls /boot/vmlinuz-*-64k); sync", "error: "),
+    long(WITHOUT_16K, "16k", ":", "Loading Linux .*-16k"),
 ], ids=["gone", "garbage", "not-on-this-cpu"])
 def test_a_kernel_that_cannot_be_loaded_is_passed_over_by_itself(machine, cpu, size, break_it, said):
     m = machine(**({"cpu": cpu} if cpu else {}))
