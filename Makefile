@@ -296,8 +296,8 @@ check-long: deps
 	@$(MAKE) --no-print-directory check-walks
 	@GRANULE_SEEDS=60 GRANULE_LONG=1 $(MAKE) --no-print-directory check-e2e
 
-# 300 power cuts, in commands and in the boot manager; takes about half an hour on two cores. CUTS= says how many;
-# GRANULE_CUT_SEED=NAME:NUMBER repeats the one that a failure names.
+# 300 power cuts, in commands and in the boot manager, which take about half an hour on two cores; and half as many on
+# machines that GRUB boots. CUTS= says how many; GRANULE_CUT_SEED=NAME:NUMBER repeats the one that a failure names.
 CUTS := 300
 check-powercut: deps
 	@$(MAKE) --no-print-directory all kernels peers
