@@ -16,11 +16,12 @@ import time
 import pytest
 
 from fat import fat_problems
-from grub_small import ID, make_grub_disk, make_grub_esp, make_grub_initramfs, make_grub_state
+from grub_small import ID, make_grub_disk, make_grub_esp, make_grub_initramfs, make_grub_state, missing_grub
 from guest import ESP_START, STATE_SIZE, STATE_START
 from machine import AAVMF_13, READY, Hang
 from power import DISK, FLASH, PowerMachine, World, position
 
+pytestmark = pytest.mark.skipif(bool(missing_grub()), reason="missing: " + ", ".join(missing_grub()))
 CUTS = int(os.environ.get("GRANULE_CUTS", "30"))
 SHORT_RUN = CUTS < 100
 REBOOT_EACH = 3 if SHORT_RUN else 1
