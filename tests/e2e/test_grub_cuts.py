@@ -147,6 +147,8 @@ class Recording:
             self.end, self.completed = time.monotonic(), len(self.world.log)
             if s.trial and booted(m) != ONESHOT:
                 m.reboot()
+            if s.tries:
+                m.ok(VERIFY)
             m.ok(VERIFY if s.trial else s.again)
             self.state = state_of(m)
         if not s.command:
