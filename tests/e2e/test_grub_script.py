@@ -223,6 +223,21 @@ def test_a_try_that_cannot_be_counted_is_not_made(bench):
 
 
 @only_long
+def test_the_good_entry_takes_the_place_of_a_policy_without_an_entry_but_not_of_the_owners_default(bench):
+    for name in (BROKEN, BACK):
+        (bench.tree.boot / f"vmlinuz-{name}").rename(bench.tree.boot / f"hidden-{name}")
+    try:
+        bench.menu()
+    finally:
+        for name in (BROKEN, BACK):
+            (bench.tree.boot / f"hidden-{name}").rename(bench.tree.boot / f"vmlinuz-{name}")
+    bench.block(granule_page_size="16k", granule_good=ID[OLD])
+    assert chosen(bench.boot()) == f"good:{ID[OLD]}" and "no entry for 16k" in bench.console
+    bench.block(granule_good=ID[OLD])
+    assert entry(bench.boot()) == "simple"
+
+
+@only_long
 def test_the_policy_of_the_menu_holds_when_the_block_is_gone(bench):
     write_file(bench.disk, "/boot/grub/grubenv", env_block(other="x"))
     block = bench.tree.efi / BLOCK
@@ -307,6 +322,16 @@ def test_grub_reboot_goes_first_and_ends_a_one_shot_of_granules(bench):
     assert bench.stored() == {"saved_entry": ID[NEW]}
     assert entry(bench.boot()) == ID[NEW]
     assert bench.owners_stored() == {"next_entry": "", "mine": "1"}
+
+
+@only_long
+def test_variables_of_grubs_own_block_stay_for_later_scripts(bench):
+    behind = f"menuentry 'seen' --id seen {{\nsearch --no-floppy --fs-uuid --set=root {BOOT_UUID}\n" \
+        f"linux /boot/vmlinuz-{OLD} console=ttyAMA0 owner=$saved_entry,$next_entry.\ninitrd /boot/initrd.img-{OLD}\n}}\n"
+    bench.menu(behind=behind)
+    bench.owners_block(saved_entry="mine")
+    bench.block(next_entry="seen", saved_entry=ID[WIDE])
+    assert " owner=mine,." in bench.boot()
 
 
 @only_long
