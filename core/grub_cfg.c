@@ -189,12 +189,16 @@ static bool take_name(struct grub_cfg *cfg)
 {
 	struct grub_lexer *lexer = &cfg->lexer;
 	struct grub_word w;
+	size_t pos = lexer->pos;
 	enum grub_token token = grub_lex(lexer, &w);
 
 	if (token == GRUB_TOKEN_ERROR)
 		return fail_lexing(cfg);
-	if (token != GRUB_TOKEN_WORD)
-		return fail(cfg, ERROR_SYNTAX, lexer->pos);
+	if (token != GRUB_TOKEN_WORD) {
+		/* The line after it is not lost with it. */
+		lexer->pos = pos;
+		return fail(cfg, ERROR_SYNTAX, pos);
+	}
 	bool good = w.bare && !is_keyword(&w) && !char_is_digit(w.value.p[0]);
 	for (size_t i = 0; good && i < w.value.n; i++)
 		good = char_is_alpha(w.value.p[i]) || char_is_digit(w.value.p[i]) || w.value.p[i] == '_';
@@ -238,8 +242,10 @@ static bool begin_for(struct grub_cfg *cfg, size_t offset)
 		token = grub_lex(lexer, &w);
 		if (token == GRUB_TOKEN_ERROR)
 			return fail_lexing(cfg);
-		if (first && !(token == GRUB_TOKEN_WORD && w.bare && span_equal(w.value, SPAN("in"))))
+		if (first && !(token == GRUB_TOKEN_WORD && w.bare && span_equal(w.value, SPAN("in")))) {
+			lexer->pos = pos;
 			return fail(cfg, ERROR_SYNTAX, offset);
+		}
 		if (token == GRUB_TOKEN_WORD && is_refused(&w))
 			return fail(cfg, ERROR_SYNTAX, w.offset);
 		if (token == GRUB_TOKEN_WORD)

@@ -328,7 +328,7 @@ static enum grub_command_kind find(const struct grub_cfg *cfg, struct span name)
 /* Where memory ended before a word that was just read: plain ones lie in the text. */
 static size_t used_before(const struct grub_cfg *cfg, const struct grub_word *w)
 {
-	return cfg->lexer.used - (w->bare ? 0 : w->value.n);
+	return cfg->lexer.used - (w->stored ? w->value.n : 0);
 }
 
 struct grub_command grub_command_begin(struct grub_cfg *cfg, const struct grub_word *name)

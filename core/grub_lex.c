@@ -266,14 +266,17 @@ static bool take_rest(struct grub_lexer *l, struct grub_word *w)
 			ok = put_run(l);
 			break;
 		case SINGLE:
+			w->bare = false;
 			w->nothing = false;
 			ok = take_single(l);
 			break;
 		case DOUBLE:
+			w->bare = false;
 			w->nothing = false;
 			ok = take_double(l, w);
 			break;
 		case DOLLAR:
+			w->bare = false;
 			w->nothing = false;
 			if (l->pos + 1 < l->text.n && l->text.p[l->pos + 1] == '"')
 				ok = take_double(l, w);
@@ -281,6 +284,7 @@ static bool take_rest(struct grub_lexer *l, struct grub_word *w)
 				ok = put_variable(l, w);
 			break;
 		case BACKSLASH:
+			w->bare = false;
 			ok = take_backslash(l, w);
 			break;
 		case CARRIAGE_RETURN:
@@ -305,10 +309,10 @@ static bool take_word(struct grub_lexer *l, struct grub_word *w)
 	w->value = span_cut(l->text, start, l->pos);
 	w->nothing = !w->value.n;
 	skip_returns(l);
-	if (w->value.n && (at_end(l) || ends_word(peek(l)))) {
-		w->bare = true;
+	w->bare = true;
+	if (w->value.n && (at_end(l) || ends_word(peek(l))))
 		return true;
-	}
+	w->stored = true;
 	if (!put(l, start, start + w->value.n) || !take_rest(l, w))
 		return false;
 	w->value = (struct span){ l->memory + mark, l->used - mark };

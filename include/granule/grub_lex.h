@@ -27,6 +27,7 @@ enum grub_variable {
 struct grub_word {
 	struct span value; /* without quotes and backslashes; variables stay as they are written */
 	size_t offset;     /* where it begins in the text */
+	bool stored;       /* lies in memory, at its end, and not in the text */
 	bool bare;         /* of plain characters alone: only such a word can be a keyword */
 	bool nothing;      /* of a continued line alone: no word when the command is run */
 	bool variable;     /* something in it comes from a variable */

@@ -94,6 +94,7 @@ static void words_are_taken_apart_as_grub_does(void **state)
 		{ "'#a' \\#b", "#a #b" },
 		{ "a; b", "a" },
 		{ "a\\;b", "a;b" },
+		{ "\\; \\' b", "; \\' b" },
 		{ "a\\{b\\}c", "a{b}c" },
 		{ "'{' \"}\"", "{ }" },
 		/* a backslash without quotes, in double quotes, in single ones */
@@ -652,6 +653,8 @@ static void what_grub_refuses_is_an_error_with_its_place(void **state)
 		{ "a <b", 2 },
 		{ "a>b", 1 },
 		{ "a [[ b", 2 },
+		{ "a \\", 2 },
+		{ "a b\\\n", 3 },
 		{ "]]", 0 },
 		/* blocks */
 		{ "a }", 2 },
@@ -751,6 +754,27 @@ static void an_error_costs_what_it_stands_in_alone(void **state)
 	assert_span_equal(r->cfg.facts.granule_policy[PAGE_SIZE_64K], "h");
 	assert_false(grub_cfg_next(&r->cfg, &item, &error));
 	assert_int_equal(error, ERROR_SYNTAX);
+}
+
+static void a_carriage_return_in_a_keyword_is_dropped(void **state)
+{
+	(void)state;
+	assert_int_equal(read_cfg("i\rf a; t\r\rhen menuentry b { x; }; f\ri\r\n")->n, 1);
+}
+
+static void a_line_end_that_is_wrong_costs_no_line_after_it(void **state)
+{
+	static const char *const texts[] = { "for\n", "for a\n", "function\n", "if\nx; then fi\n",
+					     "a \"b\n$- c\"\n" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		char text[100];
+		snprintf(text, sizeof(text), "%smenuentry m { x; }\n", texts[i]);
+		struct reading *r = read_in(text, GRUB_CFG_MEMORY(strlen(text)));
+		assert_int_equal(r->error, ERROR_SYNTAX);
+		check(r->n == 1, "<%s> costs the line after it", texts[i]);
+	}
 }
 
 /* n times `open`, then n times `close`. */
@@ -919,6 +943,8 @@ int main(void)
 		TEST(opensuses_and_openeulers_menus_are_read),
 		TEST(what_grub_refuses_is_an_error_with_its_place),
 		TEST(an_error_costs_what_it_stands_in_alone),
+		TEST(a_carriage_return_in_a_keyword_is_dropped),
+		TEST(a_line_end_that_is_wrong_costs_no_line_after_it),
 		TEST(nesting_has_a_limit),
 		TEST(too_little_memory_is_an_error_and_enough_never_is),
 		TEST(time_grows_with_the_text_alone),
