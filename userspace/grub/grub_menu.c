@@ -55,11 +55,9 @@ void grub_menu_free(struct grub_menu *menu)
 size_t grub_menu_add(struct grub_menu *menu, struct grub_node node)
 {
 	menu->nodes = xgrow(menu->nodes, menu->n, sizeof(*menu->nodes));
-	if (node.index == SIZE_MAX) {
-		node.index = 0;
-		for (size_t i = 0; i < menu->n; i++)
-			node.index += menu->nodes[i].parent == node.parent;
-	}
+	if (node.index == SIZE_MAX)
+		node.index = menu->n_top;
+	menu->n_top += node.parent == SIZE_MAX;
 	menu->nodes[menu->n] = node;
 	return menu->n++;
 }

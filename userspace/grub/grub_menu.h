@@ -27,7 +27,7 @@ struct grub_node {
 
 struct grub_menu {
 	struct grub_node *nodes;
-	size_t n;
+	size_t n, n_top; /* all, and those at the top level */
 	struct strings values; /* behind the spans of the input that they are in */
 	char *first_title;
 };
@@ -64,7 +64,7 @@ bool grub_boots_same(const struct entry *a, const struct entry *b);
 
 struct grub_kernels;
 
-/* Adds a node; its place among its siblings is counted if `index` is SIZE_MAX. Returns its number. */
+/* Adds a node; one at the top level is the next there if `index` is SIZE_MAX. Returns its number. */
 size_t grub_menu_add(struct grub_menu *menu, struct grub_node node);
 
 /* Adds an entry to the set, behind those that are there. */
