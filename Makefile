@@ -5,6 +5,7 @@
 #   make demo       set up, and show the main job on real kernels under real firmware
 #   make check      set up, and run all tests
 #   make bench-boot boot times of granule-boot beside systemd-boot and GRUB
+#   make bench-grub time to list a large menu of GRUB's
 #   make check-long more executions of the fuzz targets, more random machines
 #   make install    DESTDIR=, prefix=
 
@@ -56,7 +57,7 @@ Q := @
 say = @printf '  %-8s %s\n'
 endif
 
-.PHONY: all check check-long check-powercut demo bench-boot deps install format clean check-unit check-fuzz check-cli check-walks check-e2e kernels peers quiet-deps install-units
+.PHONY: all check check-long check-powercut demo bench-boot bench-grub deps install format clean check-unit check-fuzz check-cli check-walks check-e2e kernels peers quiet-deps install-units
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -317,6 +318,10 @@ bench-boot: deps
 	@$(MAKE) --no-print-directory -s $(BUILD)/granule-bootaa64.efi $(BENCH) peers
 	@$(SETUP)/kernels.sh 4k
 	@$(PYTHON) tests/bench/boot.py $(BENCH_FLAGS)
+
+# `granule list` of a grub.cfg of 5 MB with 3000 entries.
+bench-grub: $(GRANULE)
+	@$(PYTHON) tests/bench/grub_list.py $(BENCH_FLAGS)
 
 # ---- the demo ------------------------------------------------------------------------------------------------
 
