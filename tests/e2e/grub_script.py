@@ -10,7 +10,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from guest import SETUP, TOP, Cpio, copy_to_fat, kernel, output, run, sysroot, with_header_page_size
+from guest import BUILD, SETUP, TOP, Cpio, copy_to_fat, kernel, output, run, sysroot, with_header_page_size
 
 MIB = 1 << 20
 ESP_START, ESP_SIZE = 1 * MIB, 40 * MIB
@@ -20,6 +20,8 @@ ESP_ID = "1234ABCD"
 SUITES = {"2.06": "bookworm-arm64", "2.12": "trixie-arm64"}
 VERSIONS = list(SUITES)
 BLOCK = "EFI/granule/grubenv"
+# The command for this machine.
+GRANULE = BUILD / ("aarch64/granule" if os.uname().machine == "aarch64" else "host/granule")
 
 # It tells its command line, and then does what it is told.
 INIT = """#!/bin/busybox sh
@@ -109,7 +111,7 @@ class Tree:
             path.mkdir(parents=True)
         (self.root / "dev/disk/by-uuid" / BOOT_UUID).touch()
         for name, text in (("grub-probe", PROBE), ("grub-mkrelpath", RELATIVE),
-                           ("granule", f'#!/bin/sh\nexec {TOP}/build/host/granule --root "$GRANULE_ROOT" "$@"\n')):
+                           ("granule", f'#!/bin/sh\nexec {GRANULE} --root "$GRANULE_ROOT" "$@"\n')):
             (self.programs / name).write_text(text)
             (self.programs / name).chmod(0o755)
         shutil.copy(grub_root(version) / "usr/lib/grub/arm64-efi/monolithic/grubaa64.efi",

@@ -14,7 +14,9 @@ from grub_script import (
 from guest import BUILD
 from long_run import long, only_long
 from machine import READY, Machine
+from peer_guest import missing_peers
 
+pytestmark = pytest.mark.skipif(bool(missing_peers()), reason="missing: " + ", ".join(missing_peers()))
 PROGRAM = BUILD / "aa64/tests/e2e/efi/arguments.efi"
 OLD, NEW, WIDE, BROKEN, BACK = "6.1-4k", "6.2-4k", "6.1-64k", "6.0-16k", "5.9-16k"
 ID = {OLD: "granule-6.1-4k-4k", NEW: "granule-6.2-4k-4k", WIDE: "granule-6.1-64k-64k", BROKEN: "granule-6.0-16k-16k",
