@@ -312,7 +312,7 @@ def copy_to_machine(disk, work, put):
     shutil.rmtree(tree)
 
 
-UNPACK = "tar -C / -xf /boot/efi/tree.tar && rm /boot/efi/tree.tar"
+UNPACK = "tar -C / -xmf /boot/efi/tree.tar && rm /boot/efi/tree.tar"
 
 
 def install(tree, release):
