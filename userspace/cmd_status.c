@@ -219,7 +219,16 @@ static void print_next(const struct entry_set *set, const struct next_boot *next
 	print_line("because", next->explanation);
 }
 
-static void print_memory(const struct memory *m, const char *boot_id, const char *entry)
+/* Somebody took its one-shot away, or has asked for something that goes before it. */
+static bool trial_is_passed_over(const struct trial *t, const char *boot_id, const struct next_boot *next)
+{
+	bool waits = t->stage == TRIAL_ARMED && boot_id && t->boot_id && strcmp(boot_id, t->boot_id) == 0;
+
+	return waits && !(next->entry && entry_matches(next->entry, span_of(t->entry)));
+}
+
+static void print_memory(const struct memory *m, const char *boot_id, const char *entry,
+			 const struct next_boot *next)
 {
 	const struct choice *c = &m->verified.current;
 	_cleanup_free_ char *verified =
@@ -234,6 +243,8 @@ static void print_memory(const struct memory *m, const char *boot_id, const char
 		xprintf("%s: %s%s%s", what, trial_stage_text(&m->trial, boot_id, entry),
 			m->trial.reason ? ": " : "", m->trial.reason ? m->trial.reason : "");
 	print_line("trial", text);
+	if (trial_is_passed_over(&m->trial, boot_id, next))
+		print_line("", "but it is not what boots next; 'granule try' arms it anew");
 	if (m->trial.stage == TRIAL_ARMED && m->trial.tries > 1) {
 		_cleanup_free_ char *tries = xprintf("try %u of %u", m->trial.used, m->trial.tries);
 		print_line("", tries);
@@ -282,7 +293,7 @@ int cmd_status(const struct options *o)
 		if (have_set) {
 			print_wishes(&set);
 			print_grub(o, &set);
-			print_memory(&memory, boot_id, facts.entry);
+			print_memory(&memory, boot_id, facts.entry, &next);
 			print_next(&set, &next);
 		}
 	}

@@ -407,6 +407,16 @@ def test_a_wish_for_what_is_gone_falls_back(ours):
     assert next_id(ours) == default, "what was verified is no wish"
 
 
+def test_a_wish_for_what_is_gone_of_another_script_leads_to_the_first_entry_as_in_grub(ours):
+    first, default = "granule-6.1.0-13-arm64-64k-64k", "granule-6.1.0-13-arm64-4k"
+    ours.set_own(saved_entry="gone>entry", granule_good=default)
+    assert next_id(ours) == first and "first entry of the menu, since it has no gone>entry" in reason(ours)
+    ours.set_own(next_entry="gone>entry", saved_entry=default)
+    assert next_id(ours) == first and "first entry of the menu, since it has no gone>entry" in reason(ours)
+    ours.set_own(saved_entry="gone>entry", granule_good=default, granule_tries="0")
+    assert next_id(ours) == default
+
+
 def test_tries_that_are_used_up_leave_what_was_verified(ours):
     ours.set_own(granule_page_size="64k", granule_tries="1", granule_good="granule-6.1.0-13-arm64-4k")
     assert next_id(ours) == "granule-6.1.0-13-arm64-64k-64k"

@@ -335,6 +335,17 @@ def test_a_block_of_another_file_system_is_not_taken_for_granules(debian):
     assert done.returncode == 1 and "update-grub" in done.stderr and not (debian.esp / "EFI/granule").exists()
 
 
+@pytest.mark.parametrize("path", ["/../../etc/new", "/../../../../../outside", "/etc/shadow", "EFI/granule/grubenv", "/",
+                                  "/EFI/granule", "/EFI/granule/grubenv/x"])
+def test_no_other_file_than_granules_block_is_written_whatever_grub_cfg_names(debian, path):
+    debian.write("boot/grub/grub.cfg", lines_of_granule(path=path))
+    before = sorted(debian.root.parent.rglob("*"))
+    found = debian.show()["own"]
+    assert "no place for granule's block" in found["problem"] and "update-grub" in found["problem"]
+    assert debian.run("own:saved_entry=x").returncode == 1
+    assert sorted(debian.root.parent.rglob("*")) == before
+
+
 @pytest.mark.parametrize("content, why", [
     (block()[:-1], "1023 bytes instead of 1024"), (block() + b"#", "1025 bytes instead of 1024"),
     (b"", "0 bytes instead of 1024"), (b"x" * 1024, "no signature"), (block("no equal sign"), "damaged at byte 25"),
@@ -353,7 +364,7 @@ def test_what_is_no_file_is_no_block(debian):
     file = debian.root / "boot/grub/grubenv"
     file.unlink()
     file.mkdir()
-    assert "no plain file" in debian.show()["env"]["problem"]
+    assert debian.show()["env"]["problem"] == "is no plain file", "a new block cannot be made there"
     file.rmdir()
     os.mkfifo(file)
     assert "no plain file" in debian.show()["env"]["problem"]

@@ -150,6 +150,20 @@ def test_try_none_takes_one_shot_words_and_record_back(machine, boots):
     assert boots.verdicts()[-1] == ("trial", "canceled") and "nothing to change" in machine.ok("try", "none")
 
 
+def test_status_tells_that_an_armed_trial_is_not_what_boots_next(machine):
+    passed_over = "not what boots next"
+    machine.ok("try", "64k")
+    assert "it waits for the next boot" in machine.ok("status") and passed_over not in machine.ok("status")
+    write_block(machine.grubenv, {"next_entry": "gnulinux-simple-1"})
+    assert passed_over in machine.ok("status"), "grub-reboot goes first"
+    write_block(machine.grubenv, {})
+    assert passed_over not in machine.ok("status")
+    machine.block.unlink()
+    assert passed_over in machine.ok("status")
+    machine.ok("try", "64k", "--force")
+    assert passed_over not in machine.ok("status")
+
+
 def test_words_of_a_trial_that_no_record_tells_of_are_taken_back(machine, boots):
     before = machine.wishes()
     for command in (("try", "none"), ("verify", "--boot")):

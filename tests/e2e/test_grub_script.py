@@ -178,6 +178,15 @@ def test_a_one_shot_for_an_entry_that_is_gone_leaves_the_default(bench):
 
 
 @only_long
+def test_a_one_shot_for_an_entry_of_another_script_that_is_gone_boots_the_first_entry(bench):
+    """What `granule status` says as well. Granule's lines stand before the entries of other scripts, and cannot know
+    them."""
+    bench.block(next_entry="gone>entry", saved_entry=ID[OLD])
+    assert entry(bench.boot()) == ID[NEW]
+    assert bench.stored() == {"saved_entry": ID[OLD]}
+
+
+@only_long
 def test_a_damaged_block_is_passed_over(bench):
     write_block(bench.disk, b"next_entry=" + ID[OLD].encode() + b"\n")
     assert entry(bench.boot(slow=True)) == "simple"

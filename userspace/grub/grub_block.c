@@ -31,8 +31,9 @@ static char *damage(size_t size, const char *block)
 	return xprintf("is damaged at byte %zu", offset);
 }
 
-/* Fills in path, block, exists and problem. A link that leads nowhere leads to no other system's file. */
-static void read_block(const struct options *o, const char *path, struct grub_block *b)
+/* Fills in path, block, exists and problem. A link that leads nowhere leads to no other system's file.
+ * Returns whether a problem would be gone with a new block. */
+static bool read_block(const struct options *o, const char *path, struct grub_block *b)
 {
 	_cleanup_free_ char *text = NULL;
 	struct stat st;
@@ -44,34 +45,35 @@ static void read_block(const struct options *o, const char *path, struct grub_bl
 		b->path = xstrdup(path);
 		/* In a folder that is not there either. */
 		if (error == ENOENT && lstat(path, &st) < 0 && errno == ENOENT)
-			return;
+			return true;
 		b->problem = xprintf("leads nowhere: %s", strerror(error));
 		b->exists = true;
-		return;
+		return true;
 	}
 	if (stat(b->path, &st) < 0) {
 		if (errno != ENOENT)
 			b->problem = xstrdup(strerror(errno));
 		b->exists = errno != ENOENT;
-		return;
+		return false;
 	}
 	b->exists = true;
 	if (!S_ISREG(st.st_mode)) {
 		b->problem = xstrdup("is no plain file");
-		return;
+		return false;
 	}
 	if (st.st_size > ENV_BLOCK_SIZE) {
 		b->problem = xprintf("%lld bytes instead of %d", (long long)st.st_size, ENV_BLOCK_SIZE);
-		return;
+		return true;
 	}
 	int r = read_file(b->path, ENV_BLOCK_SIZE, &text, &size);
 	if (r < 0) {
 		b->problem = xstrdup(strerror(-r));
-		return;
+		return false;
 	}
 	b->problem = damage(size, text);
 	if (!b->problem)
 		memcpy(b->block, text, ENV_BLOCK_SIZE);
+	return true;
 }
 
 /* What a person types to make a block anew. */
@@ -92,10 +94,13 @@ void grub_block_read_env(const struct options *o, struct grub *grub)
 	_cleanup_free_ char *path = path_join(grub->folder, "grubenv");
 
 	b->kind = GRUB_BLOCK_FILE;
-	read_block(o, path, b);
-	if (!b->exists)
+	bool helps = read_block(o, path, b);
+	if (!b->exists && !b->problem) {
 		b->problem = xstrdup("is missing");
-	add_help(o, grub, b);
+		helps = true;
+	}
+	if (helps)
+		add_help(o, grub, b);
 	b->obstacle = grub_write_obstacle(o, b->path);
 	grub_area_find(o, grub);
 }
@@ -107,15 +112,23 @@ static bool ends_with(struct span s, struct span end)
 	return s.n >= end.n && span_equal(span_cut(s, s.n - end.n, s.n), end);
 }
 
-/* Where the file is here. It is on the ESP, or beside grub.cfg; GRUB's path begins at its file system. */
-static char *own_path(const struct places *places, const struct grub *grub, struct span path)
+/* On the ESP. */
+#define OWN_FILE "/EFI/granule/grubenv"
+
+/* Where the file is here, and false if it is neither on the ESP nor beside grub.cfg: nothing else is written,
+ * whatever grub.cfg says. GRUB's path begins at its file system. */
+static bool own_path(const struct places *places, const struct grub *grub, struct span path, char **ret)
 {
 	const char *esp = places ? places_folder(places, VOLUME_OWN) : NULL;
-	_cleanup_free_ char *text = xstrndup(path);
 
+	*ret = NULL;
 	if (ends_with(path, SPAN("/granule.env")))
-		return path_join(grub->folder, "granule.env");
-	return esp ? path_join(esp, text) : NULL;
+		*ret = path_join(grub->folder, "granule.env");
+	else if (!span_ends_nocase(path, SPAN(OWN_FILE)))
+		return false;
+	else if (esp)
+		*ret = path_join(esp, OWN_FILE);
+	return true;
 }
 
 /* The block that GRUB reads must be the one that is written here. */
@@ -140,11 +153,19 @@ void grub_block_read_own(const struct options *o, const struct places *places, s
 {
 	struct grub_block *b = &grub->own;
 	struct span path = grub->facts.granule_env_path;
-	_cleanup_free_ char *file = path.n ? own_path(places, grub, path) : NULL;
+	_cleanup_free_ char *file = NULL;
 
 	if (!path.n)
 		return;
 	b->kind = GRUB_BLOCK_FILE;
+	if (!own_path(places, grub, path, &file)) {
+		b->path = xstrndup(path);
+		b->exists = true;
+		b->problem = xprintf("is named by %s, and is no place for granule's block; run '%s'",
+				     grub->cfg_path, grub->mkconfig);
+		b->obstacle = xprintf("%s is no place for granule's block", b->path);
+		return;
+	}
 	if (!file) {
 		b->path = xstrndup(path);
 		b->exists = true;
@@ -152,8 +173,8 @@ void grub_block_read_own(const struct options *o, const struct places *places, s
 		b->obstacle = xprintf("%s is on a file system that is not mounted", b->path);
 		return;
 	}
-	read_block(o, file, b);
-	add_help(o, grub, b);
+	if (read_block(o, file, b))
+		add_help(o, grub, b);
 	check_file_system(o, grub, b);
 	b->obstacle = grub_write_obstacle(o, b->path);
 }

@@ -9,6 +9,9 @@
 /* Numbers up to this one are moved by granule's lines, whose entries stand in front. */
 #define MOVED_MAX 15
 
+/* How ids of entries of granule's begin. */
+#define OWN_PREFIX "granule-"
+
 /* ---- what a default means ---- */
 
 static bool is_child(const struct grub_node *node, size_t parent)
@@ -281,16 +284,33 @@ static const struct entry *own_entry(const struct job *j, const char *value)
 	return e ? e : grub_resolve(j->set, span_of(value));
 }
 
-static void apply_own_oneshot(const struct job *j)
+/* Granule's lines know which of their own entries are there. What has another name is handed to GRUB, which
+ * boots the first entry if nothing in the menu is called so. */
+static bool leads_to_first(const struct job *j, const char *value)
+{
+	return value && strncmp(value, OWN_PREFIX, strlen(OWN_PREFIX)) != 0 && !own_entry(j, value);
+}
+
+static void take_first(const struct job *j, const char *value)
+{
+	set_first(j, first_of_menu(j), xprintf("first entry of the menu, since it has no %s", value));
+}
+
+/* Returns whether nothing else is looked at. */
+static bool apply_own_oneshot(const struct job *j)
 {
 	_cleanup_free_ char *value = value_of(&j->grub->own, ENV_ONESHOT);
 
 	if (!value)
-		return;
+		return false;
 	j->in->oneshot = pattern_of(j, value, own_entry(j, value));
 	j->in->from_env |= 1u << RULE_ONESHOT;
 	/* GRUB obeys it only once it has cleared it. */
 	j->in->oneshot_not_cleared = j->grub->own.obstacle != NULL;
+	if (j->in->oneshot_not_cleared || !leads_to_first(j, value))
+		return false;
+	take_first(j, value);
+	return true;
 }
 
 /* The page size that granule's lines take where their block cannot be read. */
@@ -336,7 +356,9 @@ static void apply_own_default(const struct job *j)
 	}
 	if (word && policy != PAGE_SIZE_UNKNOWN)
 		j->in->from_env |= 1u << RULE_POLICY;
-	if ((saved || policy != PAGE_SIZE_UNKNOWN) && fallback)
+	if (!used_up && leads_to_first(j, saved))
+		take_first(j, saved);
+	else if ((saved || policy != PAGE_SIZE_UNKNOWN) && fallback)
 		set_first(j, fallback,
 			  used_up ? xstrdup("verified last, since the tries of the default are used up")
 				  : xstrdup("verified last"));
@@ -361,8 +383,7 @@ void grub_input(struct entry_set *set)
 	apply_owner_default(&j, !grub_has_lines(grub));
 	if (is_counted_down(grub))
 		return;
-	if (!apply_owner_oneshot(&j) && lines)
-		apply_own_oneshot(&j);
-	if (grub_has_lines(grub))
+	bool to_first = !apply_owner_oneshot(&j) && lines && apply_own_oneshot(&j);
+	if (grub_has_lines(grub) && !to_first)
 		apply_own_default(&j);
 }
