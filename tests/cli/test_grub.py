@@ -258,6 +258,14 @@ def test_a_saved_default_means_the_same(system, lines):
         assert next_id(tree) == wanted, value
 
 
+@pytest.mark.parametrize("name", CLASSIC)
+def test_nothing_saved_means_the_first_entry_of_the_owners_menu(system, lines, name):
+    tree = grub_trees.make(system, name, lines=lines, default="${saved_entry}", settings="GRUB_DEFAULT=saved\n")
+    title = next(e["title"] for e in system.entries().values() if not e["id"].startswith("granule-"))
+    assert not tree.env() and system.entries()[next_id(tree)]["title"] == title
+    assert reason(tree) == "first entry of the menu, since none is saved in grubenv"
+
+
 def test_grub_reboot_goes_before_all_else(system, lines):
     tree = grub_trees.make(system, "debian12", lines=lines)
     if lines:

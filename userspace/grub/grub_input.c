@@ -252,7 +252,8 @@ static void apply_owner_default(const struct job *j, bool as_wish)
 		j->in->from_env |= 1u << RULE_DEFAULT;
 	}
 	if (!saved && j->grub->facts.saved_entry)
-		set_first(j, first_of_menu(j),
+		/* Granule's lines move an empty default past their own entries, as they do with 0. */
+		set_first(j, grub_resolve(j->set, SPAN("0")),
 			  xstrdup("first entry of the menu, since none is saved in grubenv"));
 	else if (e)
 		set_first(j, e,
