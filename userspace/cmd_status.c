@@ -244,7 +244,7 @@ static void print_memory(const struct memory *m, const char *boot_id, const char
 			m->trial.reason ? ": " : "", m->trial.reason ? m->trial.reason : "");
 	print_line("trial", text);
 	if (trial_is_passed_over(&m->trial, boot_id, next))
-		print_line("", "but it is not what boots next; 'granule try' arms it anew");
+		print_line("", "but it is not what boots next; 'granule try none' gives it up");
 	if (m->trial.stage == TRIAL_ARMED && m->trial.tries > 1) {
 		_cleanup_free_ char *tries = xprintf("try %u of %u", m->trial.used, m->trial.tries);
 		print_line("", tries);

@@ -614,6 +614,17 @@ def test_fedoras_count_of_boots_is_respected(system, counter, success, second):
     assert ("boot_counter" in reason(tree)) == second
 
 
+def test_a_policy_is_in_the_block_whatever_goes_before_it(system):
+    tree = grub_trees.make(system, "fedora", lines=True)
+    tree.set_own(granule_page_size="16k")
+    for values in ({}, {"boot_counter": "0", "boot_success": "0"}):
+        tree.set_env(**values)
+        assert "16k (in the environment block)" in system.ok("status")
+    tree.set_env()
+    tree.set_own(granule_page_size="16k", next_entry="gone")
+    assert "16k (in the environment block)" in system.ok("status")
+
+
 def test_a_boot_that_was_found_in_order_ends_fedoras_count(system):
     tree = grub_trees.make(system, "fedora")
     release = "6.11.4-301.fc41.aarch64"

@@ -355,8 +355,6 @@ static void apply_own_default(const struct job *j)
 		j->in->policy = policy;
 		j->in->policy_entry = id.n ? pattern(j, id) : span_of("no entry of that size");
 	}
-	if (word && policy != PAGE_SIZE_UNKNOWN)
-		j->in->from_env |= 1u << RULE_POLICY;
 	if (!used_up && leads_to_first(j, saved))
 		take_first(j, saved);
 	else if ((saved || policy != PAGE_SIZE_UNKNOWN) && fallback)
@@ -381,6 +379,8 @@ void grub_input(struct entry_set *set)
 	};
 	set->policy = lines && own_policy ? page_size_parse(span_of(own_policy))
 					  : page_size_parse(span_of(set->policy_variable));
+	if (lines && own_policy)
+		set->input.from_env |= 1u << RULE_POLICY;
 	apply_owner_default(&j, !grub_has_lines(grub));
 	if (is_counted_down(grub))
 		return;
