@@ -150,6 +150,24 @@ static void tell_passed_over(const struct entry_set *set, struct boot_facts *fac
 		add_line(facts, RULE_POLICY, policy, outcome);
 }
 
+/* What GRUB was to boot by what is stored: the default goes before the policy, unless it is how the policy is
+ * made to hold. */
+static void read_wishes(const struct entry_set *set, struct boot_facts *facts)
+{
+	_cleanup_free_ char *stored = grub_block_get(&set->grub->own, ENV_DEFAULT);
+	struct span asked = choose_asked(&set->input, RULE_DEFAULT);
+	struct next_boot by_default;
+
+	facts->policy = set->policy;
+	default_boot(set, &by_default);
+	if (!stored || !asked.n || by_default.result.rule != RULE_DEFAULT ||
+	    (set->policy != PAGE_SIZE_UNKNOWN && by_default.entry->page_size == set->policy))
+		return;
+	facts->policy = PAGE_SIZE_UNKNOWN;
+	free(facts->by_default);
+	facts->by_default = xstrndup(asked);
+}
+
 void boot_facts_complete(const struct options *o, const struct entry_set *set, struct boot_facts *facts)
 {
 	bool by_loader = facts->entry && !facts->from_words;
@@ -160,14 +178,14 @@ void boot_facts_complete(const struct options *o, const struct entry_set *set, s
 	/* What granule-boot started has a record, and may be GRUB. */
 	if (!set->grub || by_loader || (facts->record && !facts->from_words))
 		return;
-	facts->policy = set->policy;
+	read_wishes(set, facts);
 	if (!facts->loader)
 		facts->loader = xstrdup("GRUB");
 	/* What is there, and was not booted, was named by a command line that was taken over. */
 	if (facts->entry &&
 	    (e ? !span_equal(e->id, span_of(facts->entry)) : entry_set_by_id(set, facts->entry) != NULL)) {
 		forget_words(facts);
-		facts->policy = set->policy;
+		read_wishes(set, facts);
 	}
 	if (facts->from_words)
 		tell_passed_over(set, facts);
@@ -192,6 +210,7 @@ void boot_facts_free(struct boot_facts *facts)
 	free(facts->loader);
 	free(facts->entry);
 	free(facts->explain);
+	free(facts->by_default);
 	free(facts->memory_map);
 	strings_free(&facts->failures);
 	strings_free(&facts->left_out);

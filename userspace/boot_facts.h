@@ -20,6 +20,8 @@ struct boot_facts {
 	enum image_kind kind;
 	enum page_size
 		policy;   /* that is stored for a loader that tells nothing of it; unknown if not known */
+	char *by_default; /* pattern of the entry that is stored as default for such a loader, where it is not
+			   * what the policy stands for; NULL */
 	char *memory_map; /* what in firmware's memory map does not suit 64K kernels; NULL if nothing is known
 			   */
 	struct strings failures; /* "ID: TEXT": entries that could not be started in that boot */

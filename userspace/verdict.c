@@ -158,11 +158,13 @@ void verdict_judge(const struct options *o, const struct boot_facts *facts, enum
 	*v = (struct verdict){ .rule = N_RULES, .running = system_page_size_below(o) };
 	find_wish(facts, v, &outcome);
 	if (!facts->record) {
-		/* Another loader, or none that talks: the stored policy is all there is to go by. */
+		/* Another loader, or none that talks: what is stored is all there is to go by. */
 		policy = variable_get(VENDOR_GRANULE, "GranulePolicy");
-		v->expected =
-			facts->policy != PAGE_SIZE_UNKNOWN ? facts->policy : page_size_parse(span_of(policy));
-		v->asked = v->expected != PAGE_SIZE_UNKNOWN;
+		v->expected = facts->policy != PAGE_SIZE_UNKNOWN ? facts->policy
+			      : facts->by_default                ? PAGE_SIZE_UNKNOWN
+								 : page_size_parse(span_of(policy));
+		v->entry_expected = span_of(facts->by_default);
+		v->asked = v->expected != PAGE_SIZE_UNKNOWN || v->entry_expected.n;
 	}
 	bool told = expected != PAGE_SIZE_UNKNOWN;
 	if (told) {

@@ -348,6 +348,19 @@ def test_rollback_goes_to_the_entry_before_and_back_no_more(machine, boots):
     assert done.returncode == 1 and "nothing to go back to" in done.stderr
 
 
+def test_a_default_of_another_script_goes_before_the_policy_when_a_boot_is_judged(machine, boots):
+    machine.ok("set", "64k")
+    assert boots.boot() == NEW and boots.verify().returncode == 0
+    machine.ok("set", "gnulinux-simple-1")
+    assert machine.wishes()["granule_page_size"] == "64k"
+    machine.running("4k")
+    done = machine.run("verify")
+    assert done.returncode == 0 and "gnulinux-simple-1" in done.stdout, done
+    assert boots.verify().returncode == 0
+    machine.ok("set", NEW)
+    assert "booted gnulinux-simple-1 instead" in machine.run("verify").stdout, "what is stored since was not booted"
+
+
 def test_rollback_gives_up_a_trial(machine, boots):
     machine.ok("try", "64k")
     machine.ok("rollback")
