@@ -199,6 +199,19 @@ static void check_fallback(const struct check *k)
 	    grub->cfg_path, how_to_have_lines(k));
 }
 
+/* Then every reset ends at the menu, that after a panic as well. */
+static void check_timeout(const struct check *k)
+{
+	const struct grub *grub = k->c->set.grub;
+
+	if (!grub || !grub->cfg_text || !strstr(grub->cfg_text, "set timeout=-1") || has_screen(k->c->o))
+		return;
+	add(k, WARNING, "menu-waits",
+	    "nobody sits in front of this machine, and by %s GRUB waits at its menu for ever (timeout=-1): "
+	    "write GRUB_TIMEOUT=5 to /etc/default/grub and run '%s'",
+	    grub->cfg_path, mkconfig(k));
+}
+
 /* What passes is to be the default, where grub.cfg asks for one that is stored. */
 static void check_promotion(const struct check *k)
 {
@@ -470,6 +483,7 @@ void way_back_check(const struct change *c, const struct verified *v, const stru
 	check_state(&k);
 	check_same_system(&k);
 	check_fallback(&k);
+	check_timeout(&k);
 	check_promotion(&k);
 	check_panic(&k, own_entry);
 	check_sysctl(&k);

@@ -425,6 +425,15 @@ def test_a_wish_for_what_is_gone_of_another_script_leads_to_the_first_entry_as_i
     assert next_id(ours) == default
 
 
+@pytest.mark.parametrize("values", [{"granule_page_size": "64k", "granule_tries": "10"},
+                                    {"saved_entry": "granule-6.1.0-13-arm64-64k-64k", "granule_tries": "-1"},
+                                    {"granule_page_size": "8k"}, {"saved_entry": "granule-64k"}],
+                         ids=["ten", "negative", "size", "alias"])
+def test_what_granules_lines_do_not_understand_leaves_what_was_verified(ours, values):
+    ours.set_own(granule_good="granule-6.1.0-13-arm64-4k", **values)
+    assert next_id(ours) == "granule-6.1.0-13-arm64-4k"
+
+
 def test_tries_that_are_used_up_leave_what_was_verified(ours):
     ours.set_own(granule_page_size="64k", granule_tries="1", granule_good="granule-6.1.0-13-arm64-4k")
     assert next_id(ours) == "granule-6.1.0-13-arm64-64k-64k"

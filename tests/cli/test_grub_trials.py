@@ -150,6 +150,15 @@ def test_try_none_takes_one_shot_words_and_record_back(machine, boots):
     assert boots.verdicts()[-1] == ("trial", "canceled") and "nothing to change" in machine.ok("try", "none")
 
 
+def test_a_menu_that_waits_for_ever_is_warned_of_before_a_trial(machine):
+    menu = machine.boot / "grub/grub.cfg"
+    menu.write_text("set timeout=-1\n" + menu.read_text())
+    done = machine.run("try", "64k")
+    assert done.returncode == 1 and "menu-waits" in done.stderr and "GRUB_TIMEOUT=5" in done.stderr
+    assert "next_entry" not in machine.wishes()
+    machine.ok("try", "64k", "--force")
+
+
 def test_status_tells_that_an_armed_trial_is_not_what_boots_next(machine):
     passed_over = "not what boots next"
     machine.ok("try", "64k")

@@ -277,12 +277,14 @@ static bool apply_owner_oneshot(const struct job *j)
 	return true;
 }
 
-/* An entry by a value of granule's block: ours by their plain ids, those of other scripts by their paths. */
+/* An entry by a value of granule's block: ours by their plain ids alone, those of other scripts by their
+ * paths. */
 static const struct entry *own_entry(const struct job *j, const char *value)
 {
 	const struct entry *e = entry_by_id(j->set, span_of(value));
+	bool ours = strncmp(value, OWN_PREFIX, strlen(OWN_PREFIX)) == 0;
 
-	return e ? e : grub_resolve(j->set, span_of(value));
+	return e || ours ? e : grub_resolve(j->set, span_of(value));
 }
 
 /* Granule's lines know which of their own entries are there. What has another name is handed to GRUB, which
@@ -332,7 +334,8 @@ static bool tries_used_up(const struct grub *grub)
 {
 	_cleanup_free_ char *tries = value_of(&grub->own, GRUB_ENV_TRIES);
 
-	return tries && (strcmp(tries, "0") == 0 || grub->own.obstacle);
+	/* It counts from "9" to "0", and takes nothing else for a number. */
+	return tries && (strlen(tries) != 1 || tries[0] < '1' || tries[0] > '9' || grub->own.obstacle);
 }
 
 /* The default or the policy of granule's block, what it falls back on, and then the owner's. */
@@ -357,7 +360,7 @@ static void apply_own_default(const struct job *j)
 	}
 	if (!used_up && leads_to_first(j, saved))
 		take_first(j, saved);
-	else if ((saved || policy != PAGE_SIZE_UNKNOWN) && fallback)
+	else if ((saved || word || policy != PAGE_SIZE_UNKNOWN) && fallback)
 		set_first(j, fallback,
 			  used_up ? xstrdup("verified last, since the tries of the default are used up")
 				  : xstrdup("verified last"));
