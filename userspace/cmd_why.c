@@ -94,6 +94,10 @@ static void chain_of_record(struct story *s)
 			continue;
 		if (boot_record_rule(record, r, &value, &outcome))
 			set_link(s, r, value, choose_outcome_name(outcome), outcome_text(r, outcome, value));
+		else if (s->facts.from_words && s->chosen < r)
+			/* What GRUB did not come to has left no words. */
+			set_link(s, r, SPAN_NONE, choose_outcome_name(OUTCOME_NOT_ASKED),
+				 outcome_text(r, OUTCOME_NOT_ASKED, SPAN_NONE));
 		else
 			set_link(s, r, SPAN_NONE, choose_outcome_name(OUTCOME_NOT_SET),
 				 xstrdup("nothing wanted"));

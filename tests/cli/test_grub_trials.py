@@ -36,6 +36,8 @@ def test_an_entry_of_granules_tells_its_id_and_why_it_was_chosen(machine):
     words(machine, f"BOOT_IMAGE=/boot/vmlinuz-6.1-64k root=UUID=1 granule.entry={NEW},64k granule.chosen=oneshot:{NEW}")
     why = machine.json("why")
     assert (why["entry"], why["rule"], why["loader"]) == (NEW, "oneshot", "GRUB")
+    # What stands behind the choice may have been wanted, too; GRUB did not look.
+    assert [link["outcome"] for link in why["chain"]][:3] == ["chosen", "not-asked", "not-asked"]
     assert machine.json("verify")["ok"] and machine.entries()[NEW]["running"]
     assert machine.json("status")["entry"] == NEW
 

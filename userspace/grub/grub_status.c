@@ -118,10 +118,12 @@ static void note_policy(const struct options *o, const struct entry_set *set, st
 	if (newest == SIZE_MAX || grub->bls || !grub_has_block(grub) ||
 	    span_equal(set->entries[newest]->id, grub->facts.granule_policy[set->policy]))
 		return;
-	strings_add(ret, xprintf("%s is the newest entry with %s pages, and %s was made without it; '%s' "
-				 "makes it anew",
-				 loaded(set->entries[newest])->id, page_size_title(set->policy),
-				 root_path_shown(o, grub->cfg_path), grub->mkconfig));
+	const char *id = loaded(set->entries[newest])->id;
+	strings_add(ret, xprintf("%s is the newest entry with %s pages, but %s starts another for them or "
+				 "none: '%s' makes it anew; what failed a trial, or is on trial, boots by "
+				 "'granule set %s' only",
+				 id, page_size_title(set->policy), root_path_shown(o, grub->cfg_path),
+				 grub->mkconfig, id));
 }
 
 /* A kernel package that moves the default goes by saved_entry, which granule's lines do not. */
