@@ -293,7 +293,7 @@ check: deps
 check-long: deps
 	@$(MAKE) --no-print-directory check-fuzz FUZZ_RUNS=200000
 	@$(MAKE) --no-print-directory all $(BUILD)/asan/granule $(GRANULE:granule=state-tool) $(GRANULE:granule=grub-tool)
-	@GRANULE_FAULTS=all $(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/cli/test_faults.py
+	@GRANULE_FAULTS=all $(PYTHON) -m pytest -q -p no:cacheprovider -n 2 tests/cli/test_faults.py tests/cli/test_grub_faults.py
 	@$(MAKE) --no-print-directory check-walks
 	@GRANULE_SEEDS=60 GRANULE_LONG=1 $(MAKE) --no-print-directory check-e2e
 

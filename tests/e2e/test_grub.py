@@ -192,7 +192,8 @@ def breaks_a_service(m):
 ])
 def test_a_trial_that_fails_comes_back(grub, release, layout, breaks):
     m = grub(release, layout, icount=breaks != breaks_initrd)
-    m.ok(f"granule try 64k {LONG}")
+    # Without counted instructions the machine has no watchdog.
+    m.ok(f"granule try 64k {LONG}" + (" --force" if breaks == breaks_initrd else ""))
     verdict = breaks(m)
     m.reboot()
     if breaks == breaks_a_service:
@@ -221,7 +222,7 @@ def remove_kernel(m, release):
     return m.ok(f"run-parts --report --exit-on-error --arg={release} --arg=/boot/vmlinuz-{release} /etc/kernel/postrm.d 2>&1")
 
 
-@pytest.mark.parametrize("release, layout", [("12", "root"), long("13", "btrfs")])
+@pytest.mark.parametrize("release, layout", [long("12", "root"), long("13", "btrfs")])
 def test_a_policy_follows_kernel_updates(grub, release, layout):
     def put(tree):
         (tree / "root/new").mkdir(parents=True)
@@ -277,7 +278,7 @@ def default_grub(m, value):
     m.ok(f"sed -i \"s/^GRUB_DEFAULT=.*/GRUB_DEFAULT='{value}'/\" /etc/default/grub")
 
 
-@pytest.mark.parametrize("release", ["12", long("13")])
+@pytest.mark.parametrize("release", [long("12"), long("13")])
 def test_granule_alone_changes_no_default_and_grub_reboot_works_as_before(grub, release):
     m = grub(release)
     advanced = re.search(r"'(gnulinux-advanced-[^']*)'", m.ok("cat /boot/grub/grub.cfg")).group(1)

@@ -60,7 +60,7 @@ SCENARIOS = {
     "grub-rollback": Scenario(before=PASSED, command="granule rollback", again=ROLLED_BACK, then="4k"),
     "grub-set-boot": Scenario("2.12", "boot", command=f"granule set {ID['64k']}"),
 }
-SHORT = 3
+SHORT = 2
 
 
 def start_world(version, block, folder):

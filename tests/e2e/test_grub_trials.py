@@ -129,7 +129,7 @@ def test_a_kernel_that_panics_is_told_by_its_last_words_and_tried_as_often_as_as
 
 
 @pytest.mark.parametrize("cpu, size, break_it, said", [
-    (None, "64k", "rm /boot/vmlinuz-*-64k; sync", "error: file .* not found"),
+    long(None, "64k", "rm /boot/vmlinuz-*-64k; sync", "error: file .* not found"),
     long(None, "64k", "head -c 4096 /dev/zero >$(ls /boot/vmlinuz-*-64k); sync", "error: "),
     long(WITHOUT_16K, "16k", ":", "came back; rebooting"),
 ], ids=["gone", "garbage", "not-on-this-cpu"])
