@@ -89,6 +89,17 @@ static void read_policy(struct answer *a)
 
 /* ---- kernels ---- */
 
+/* Somebody made it the default all the same, and it was found in order. */
+static bool verified_since(struct state *state, const struct trial *trial)
+{
+	struct verified v;
+	bool since = verified_read(state, &v) == 0 && v.current.entry &&
+		     strcmp(v.current.entry, trial->target) == 0 && v.current.time >= trial->time;
+
+	verified_free(&v);
+	return since;
+}
+
 /* What failed its trial, or still has to pass it, is no page size's entry. */
 static char *id_to_avoid(const struct options *o)
 {
@@ -98,7 +109,7 @@ static char *id_to_avoid(const struct options *o)
 
 	state_open(o, &state);
 	if (trial_read(&state, &trial) == 0) {
-		if (trial.stage != TRIAL_PASSED && trial.target)
+		if (trial.stage != TRIAL_PASSED && trial.target && !verified_since(&state, &trial))
 			id = xstrdup(trial.target);
 		trial_free(&trial);
 	}

@@ -49,7 +49,7 @@ static int take_lock(struct state *s, int fd)
 	return 0;
 }
 
-static int lock_folder(struct state *s)
+static int lock_folder_once(struct state *s)
 {
 	int r = make_folder(s->folder);
 
@@ -61,6 +61,16 @@ static int lock_folder(struct state *s)
 		return -errno;
 	/* Whoever can open it can hold it for ever: that is not for everybody. */
 	return take_lock(s, openat(folder, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+/* A folder that is made at the same time takes the place of one that is still empty. */
+static int lock_folder(struct state *s)
+{
+	int r = lock_folder_once(s);
+
+	for (int tries = 0; r == -ENOENT && tries < 10; tries++)
+		r = lock_folder_once(s);
+	return r;
 }
 
 int state_open_locked(const struct options *o, struct state *ret)

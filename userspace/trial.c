@@ -60,6 +60,10 @@ int trial_arm(struct change *c, const struct trial *t)
 int trial_clear(struct change *c, const struct trial *t)
 {
 	int r = trial_is_armed(c, t) ? loader_of(&c->set)->disarm(c) : 0;
+
+	/* In place of an entry that is gone GRUB boots the first of its menu, whatever that is. */
+	if (r < 0 && c->set.grub)
+		return r;
 	int removed = trial_entry_remove(c, t);
 
 	return r < 0 ? r : removed;

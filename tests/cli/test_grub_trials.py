@@ -372,6 +372,16 @@ def test_a_default_of_another_script_goes_before_the_policy_when_a_boot_is_judge
     assert "booted gnulinux-simple-1 instead" in machine.run("verify").stdout, "what is stored since was not booted"
 
 
+def test_what_failed_its_trial_is_the_policys_again_when_its_owner_had_it_booted_and_verified(machine, boots):
+    machine.ok("try", "64k")
+    assert boots.boot(unloadable={NEW}) == OLD and boots.verify().returncode == 0
+    done = machine.run("set", "64k")
+    assert done.returncode == 0 and f"{NEW} failed its trial" in done.stderr
+    assert f"class\t64k\t{NEW}" not in machine.run("grub").stdout
+    assert boots.boot() == NEW and boots.verify().returncode == 0
+    assert f"class\t64k\t{NEW}" in machine.run("grub").stdout
+
+
 def test_rollback_gives_up_a_trial(machine, boots):
     machine.ok("try", "64k")
     machine.ok("rollback")

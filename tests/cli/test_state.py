@@ -185,6 +185,8 @@ def test_a_record_with_its_checksum_and_a_field_that_is_missing_or_wrong_is_set_
             place = record
             for key in path[:-1]:
                 place = place[key]
+            if wrong == "missing" and path == ("words",):
+                continue  # earlier versions wrote none
             if wrong == "missing":
                 del place[path[-1]]
             elif isinstance(wrong, str) and isinstance(place[path[-1]], (str, type(None))) and \

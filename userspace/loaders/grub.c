@@ -7,6 +7,7 @@
 
 #include <granule/env_wishes.h>
 
+#include "../protection.h"
 #include "../wishes.h"
 #include "grub_stored.h"
 
@@ -49,6 +50,21 @@ static void complain_stale(const struct change *c, enum page_size size, const st
 			 c->set.grub->mkconfig);
 }
 
+/* The owner's word counts, but 09_granule goes by the verdict. */
+static void warn_of_failed_trial(const struct change *c, const struct entry *e)
+{
+	struct protection protection;
+
+	protection_read(c->o, &c->set, &protection);
+	if (e && protection.has_trial && protection.trial.stage == TRIAL_FAILED &&
+	    span_equal(e->id, span_of(protection.trial.target)) && !verified_has(&protection.verified, e->id))
+		complain("%s failed its trial: until a boot of it is verified, '%s' leaves it out of the "
+			 "policy ('granule "
+			 "set %s' keeps it)",
+			 loaded(e)->id, c->set.grub->mkconfig, loaded(e)->id);
+	protection_free(&protection);
+}
+
 static int set_policy(struct change *c, enum page_size size)
 {
 	const struct entry *e = entry_in_cfg(c, size);
@@ -64,6 +80,8 @@ static int set_policy(struct change *c, enum page_size size)
 		r = grub_stored_clear_owner(c);
 	if (r == 0)
 		complain_stale(c, size, loader_policy_entry(c, size));
+	if (r == 0)
+		warn_of_failed_trial(c, e);
 	return r;
 }
 
