@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from guest import Esp, kernel, kernel_folder, make_disk, make_initramfs
+from long_run import only_long
 from machine import ALL_SIZES, UBOOT, Machine
 
 
@@ -12,8 +13,20 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "not_on(firmware, reason): the test cannot run on this firmware")
 
 
+# What these find is the same under U-Boot for the most part; make check-long repeats them there.
+REPEATED = ("test_boot_counting", "test_env_block", "test_errors", "test_hostile", "test_limits")
+
+
+def is_repeated(item):
+    params = getattr(item, "callspec", None)
+    return item.module.__name__ in REPEATED and params is not None and "uboot" in params.params.values()
+
+
 def pytest_collection_modifyitems(items):
-    """Skips, with the reason, what this machine cannot run."""
+    """Skips, with the reason, what this machine cannot run, and what make check has no time for."""
+    for item in items:
+        if is_repeated(item):
+            item.add_marker(only_long)
     missing = [p for p in ("qemu-system-aarch64", "mcopy", "/sbin/sfdisk", "/sbin/mkfs.vfat", "/sbin/mke2fs")
                if not shutil.which(p)]
     missing += [str(kernel(s)) for s in ("4k", "16k", "64k") if not kernel(s).exists()]

@@ -27,7 +27,7 @@ struct grub_node {
 
 struct grub_menu {
 	struct grub_node *nodes;
-	size_t n, n_top; /* all, and those at the top level */
+	size_t n, n_top;       /* all, and those at the top level */
 	struct strings values; /* behind the spans of the input that they are in */
 	char *first_title;
 };

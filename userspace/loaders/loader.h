@@ -51,8 +51,8 @@ struct loader {
 	 * on. NULL: nothing to do for it. */
 	int (*verified)(struct change *c, const char *id);
 
-	/* What makes entries for new kernels, where `granule register` does not: a sentence part, "'update-grub'
-	 * makes entries for new kernels"; NULL. */
+	/* What makes entries for new kernels, where `granule register` does not: a sentence part,
+	 * "'update-grub' makes entries for new kernels"; NULL. */
 	const char *(*registered_by)(const struct entry_set *set);
 };
 
