@@ -97,7 +97,6 @@ static int read_grub(const struct options *o, struct places *places, struct entr
 		return r == -ENOENT ? 0 : r;
 	}
 	set->grub = grub;
-	set->backend = grub->bls ? &loader_grub_bls : &loader_grub;
 	free(places->system);
 	places->system = xstrdup(grub->bls ? grub->bls_files : o->root);
 	return 0;
@@ -154,9 +153,11 @@ int entry_set_load(const struct options *o, struct places *places, struct entry_
 		entry_set_free(ret);
 		return r;
 	}
-	/* Without granule's lines grub.cfg hands no words to a kernel. */
-	if (ret->grub && !ret->grub->bls && !grub_has_block(ret->grub))
-		ret->backend = &loader_grub_plain;
+	/* Without granule's lines grub.cfg hands no words to a kernel, and nothing stands for a policy in it.
+	 */
+	if (ret->grub)
+		ret->backend =
+			!ret->grub->bls && grub_has_block(ret->grub) ? &loader_grub : &loader_grub_given;
 	_cleanup_free_ struct entry **scratch = xalloc(ret->n * sizeof(*scratch));
 	/* GRUB shows them in the order of its file. */
 	if (!ret->grub)

@@ -15,6 +15,8 @@ static const char *registered_by(const struct entry_set *set)
 {
 	static char *last;
 
+	if (set->grub->bls)
+		return "packages of kernels bring their entries with them";
 	free(last);
 	last = xprintf("'%s' makes entries for new kernels", set->grub->mkconfig);
 	return last;
@@ -146,9 +148,9 @@ const struct loader loader_grub = {
 	.registered_by = registered_by,
 };
 
-/* ---- without ---- */
+/* ---- without, or with files in loader/entries: RHEL, Fedora, openEuler ---- */
 
-const struct loader loader_grub_plain = {
+const struct loader loader_grub_given = {
 	.name = "GRUB",
 	.oneshot_obstacle = grub_stored_obstacle,
 	.arm = grub_stored_arm,

@@ -58,7 +58,7 @@ struct loader {
 
 extern const struct loader loader_granule_boot, loader_systemd_boot, loader_other;
 /* GRUB whose grub.cfg has granule's lines; without them; and with entries in loader/entries. */
-extern const struct loader loader_grub, loader_grub_plain, loader_grub_bls;
+extern const struct loader loader_grub, loader_grub_given;
 
 /* The one that started this system; granule-boot, which is to be installed, where none is known. */
 const struct loader *loader_of(const struct entry_set *set);
